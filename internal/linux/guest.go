@@ -1,0 +1,132 @@
+package linux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"sweep/internal/console"
+	"sweep/internal/guest"
+	"sweep/internal/qemu"
+	"sweep/internal/testpmd"
+)
+
+// Guest is the guest "linux-dpdk" as a run uses it: an image that Build made.
+type Guest struct {
+	Dir string // the build folder
+}
+
+// Machine's size: one virtual CPU, for testpmd's other thread only waits for
+// commands, and the memory in which the hugepages fit with room to spare.
+const (
+	vcpus     = 1
+	memoryMiB = 256
+)
+
+// VM is its virtual machine (see guest.Guest).
+func (g Guest) VM() qemu.Config {
+	return qemu.Config{
+		VCPUs:     vcpus,
+		MemoryMiB: memoryMiB,
+		Kernel:    filepath.Join(g.Dir, Name, "vmlinux"),
+		Initrd:    filepath.Join(g.Dir, Name, "initramfs.cpio"),
+		Append:    "console=ttyS0 quiet panic=-1",
+	}
+}
+
+// The lines by which the init script speaks.
+const (
+	sayBoot  = "sweep-guest: boot "
+	sayError = "sweep-guest: error "
+	sayEnded = "sweep-guest: testpmd ended"
+)
+
+// Booted says whether a guest's console shows that the kernel has come to its
+// init script.
+func Booted(text []byte) bool { return bytes.Contains(text, []byte(sayBoot)) }
+
+// Attach waits for the guest's testpmd.
+func (g Guest) Attach(ctx context.Context, con *console.Console) (guest.Sender, error) {
+	failed := ""
+	_, err := con.Wait(ctx, 0, "the guest's testpmd", func(text []byte) bool {
+		failed = failure(text)
+		return failed != "" || bytes.Contains(text, []byte(testpmd.Prompt))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if failed != "" {
+		return nil, &console.Error{Name: con.Name(), Doing: "start testpmd in the guest", Err: errors.New(failed), Output: con.Text(0)}
+	}
+	s, err := testpmd.Attach(ctx, con, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &sender{s, about(con.Text(0))}, nil
+}
+
+// failure is what the init script says went wrong, "" where nothing did.
+func failure(text []byte) string {
+	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // it may go on
+		}
+		if _, why, ok := bytes.Cut(line, []byte(sayError)); ok {
+			return string(bytes.TrimSpace(why))
+		}
+		if bytes.Contains(line, []byte(sayEnded)) {
+			return string(bytes.TrimSpace(bytes.TrimPrefix(line, []byte("sweep-guest: "))))
+		}
+	}
+	return ""
+}
+
+// about is what the init script says the guest is.
+func about(text []byte) string {
+	_, after, _ := bytes.Cut(text, []byte(sayBoot))
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	said, _, _ := strings.Cut(string(line), " uptime=")
+	return strings.TrimSpace(said)
+}
+
+// sender is a guest that runs: a testpmd to talk with.
+type sender struct {
+	session *testpmd.Session
+	about   string
+}
+
+// About is what the guest says it is, such as "kernel=6.1.0 testpmd=22.11.11".
+func (s *sender) About() string { return s.about }
+
+// Typed implements guest.Guest.
+func (g Guest) Typed(size int) []string {
+	return []string{fmt.Sprintf("set txpkts %d", size), "start"}
+}
+
+// Send implements guest.Sender. testpmd keeps its old length where it refuses a
+// new one and starts all the same, so the banner has the last word.
+func (s *sender) Send(ctx context.Context, size int) error {
+	if _, err := s.session.Do(ctx, fmt.Sprintf("set txpkts %d", size)); err != nil {
+		return err
+	}
+	length, err := s.session.Start(ctx)
+	if err != nil {
+		return err
+	}
+	if length != size {
+		return fmt.Errorf("the guest's testpmd was told to send %d B and says that it sends %d", size, length)
+	}
+	return nil
+}
+
+// Halt implements guest.Sender.
+func (s *sender) Halt(ctx context.Context) (sent, dropped uint64, err error) {
+	f, err := s.session.Stop(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return f.TxPackets, f.TxDropped, nil
+}

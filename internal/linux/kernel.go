@@ -1,0 +1,337 @@
+package linux
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// modules are what the guest's kernel loads: the driver that hands the NIC to
+// DPDK, and what it needs.
+var modules = []string{"uio", "uio_pci_generic"}
+
+// kernel is the kernel's part of an image.
+type kernel struct {
+	about    Kernel
+	packages []Package
+	file     string // vmlinux, or kernel where it couldn't be unpacked
+	image    []byte
+	modules  []file
+}
+
+// fetchKernel gets the kernel and its modules out of the distribution's
+// packages: those that the old image was made of, unless there was none or a
+// newer one is asked for.
+func fetchKernel(ctx context.Context, cfg BuildConfig, old Manifest) (kernel, error) {
+	cache := filepath.Join(cfg.Dir, "cache")
+	if err := os.MkdirAll(cache, 0o777); err != nil {
+		return kernel{}, err
+	}
+	var k kernel
+	var debs []string
+	if !cfg.Update && (cfg.Kernel == "" || cfg.Kernel == old.Kernel.Package) {
+		debs, k.packages = cachedKernel(cache, old)
+		k.about.Package = old.Kernel.Package
+	}
+	if debs == nil {
+		name, parts, err := findKernel(ctx, cfg.Kernel)
+		if err != nil {
+			return kernel{}, err
+		}
+		k.about.Package, k.packages = name, nil
+		for _, part := range parts {
+			path, err := download(ctx, cfg, cache, part.Package)
+			if err != nil {
+				return kernel{}, err
+			}
+			debs = append(debs, path)
+			k.packages = append(k.packages, part.Package)
+		}
+	}
+
+	want := map[string]string{"vmlinuz": ""} // to where it was found
+	for _, m := range modules {
+		want[m+".ko"] = ""
+	}
+	for i, deb := range debs {
+		cfg.logf("unpacking %s %s", k.packages[i].Name, k.packages[i].Version)
+		if err := k.take(ctx, deb, want); err != nil {
+			return kernel{}, err
+		}
+	}
+	for name, at := range want {
+		if at == "" {
+			return kernel{}, fmt.Errorf("the packages of the kernel %s have no %s: choose another with --kernel", k.about.Package, name)
+		}
+	}
+
+	k.file = "vmlinux"
+	unpacked, packed, err := unpackKernel(ctx, k.image)
+	if err != nil {
+		// It boots packed as well, only later.
+		cfg.logf("the kernel stays packed: %v", err)
+		k.file = "kernel"
+		return k, nil
+	}
+	k.image, k.about.Packed = unpacked, packed
+	return k, nil
+}
+
+// cachedKernel finds the packages of the old image's kernel among the
+// downloaded ones; nil where one is missing or has changed.
+func cachedKernel(cache string, old Manifest) (debs []string, packages []Package) {
+	for _, p := range old.Packages {
+		if !kernelPart.MatchString(p.Name) {
+			continue
+		}
+		path := filepath.Join(cache, p.Name+"_"+p.Version+".deb")
+		if got, err := hashFile(path); err != nil || got != p.SHA256 {
+			return nil, nil
+		}
+		debs, packages = append(debs, path), append(packages, p)
+	}
+	return debs, packages
+}
+
+// take reads the wanted files out of a package. dpkg-deb checks what it reads,
+// so a package that is cut short is an error here.
+func (k *kernel) take(ctx context.Context, deb string, want map[string]string) error {
+	cmd := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readErr := k.read(ctx, tar.NewReader(out), want)
+	// The rest, or dpkg-deb would die of a closed pipe.
+	_, drainErr := io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("unpacking %s: %w: %s", deb, err, trimmed(stderr.Bytes()))
+	}
+	if err := errors.Join(readErr, drainErr); err != nil {
+		return fmt.Errorf("unpacking %s: %w", deb, err)
+	}
+	return nil
+}
+
+func (k *kernel) read(ctx context.Context, t *tar.Reader, want map[string]string) error {
+	for {
+		h, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name := path.Clean(h.Name)
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if release, ok := strings.CutPrefix(name, "boot/vmlinuz-"); ok {
+			if k.image, err = io.ReadAll(t); err != nil {
+				return err
+			}
+			k.about.Release, want["vmlinuz"] = release, name
+			continue
+		}
+		base, ext := path.Base(name), ""
+		for _, e := range []string{".xz", ".zst", ".gz"} {
+			if b, ok := strings.CutSuffix(base, e); ok {
+				base, ext = b, e
+			}
+		}
+		if _, ok := want[base]; !ok || base == "vmlinuz" {
+			continue
+		}
+		data, err := io.ReadAll(t)
+		if err != nil {
+			return err
+		}
+		if data, err = unpackModule(ctx, data, ext); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		want[base] = name
+		k.modules = append(k.modules, file{name: "modules/" + base, mode: 0o644, data: data})
+	}
+}
+
+// unpackModule unpacks a module by its file name's ending.
+func unpackModule(ctx context.Context, data []byte, ext string) ([]byte, error) {
+	for _, p := range packers {
+		if ext == "" {
+			return data, nil
+		}
+		if p.ext == ext {
+			return p.unpack(ctx, data)
+		}
+	}
+	return nil, fmt.Errorf("can't unpack %s", ext)
+}
+
+// packer is a way that kernels and modules are packed.
+type packer struct {
+	name  string
+	ext   string   // of a packed module
+	magic string   // what packed data starts with
+	tool  []string // unpacks its standard input; none: this program does
+	// sized says that the kernel's build adds the unpacked size to the end, 4
+	// bytes that the tool would stumble on (scripts/Makefile.lib,
+	// size_append). gzip has it there by itself.
+	sized bool
+}
+
+var packers = []packer{
+	{name: "lz4", ext: ".lz4", magic: "\x02\x21\x4c\x18", tool: []string{"lz4", "-d", "-c"}, sized: true}, // the legacy frame
+	{name: "xz", ext: ".xz", magic: "\xfd7zXZ\x00", tool: []string{"xz", "-d", "-c"}, sized: true},
+	{name: "zstd", ext: ".zst", magic: "\x28\xb5\x2f\xfd", tool: []string{"zstd", "-d", "-q", "-c"}, sized: true},
+	{name: "gzip", ext: ".gz", magic: "\x1f\x8b\x08"},
+}
+
+func (p packer) unpack(ctx context.Context, data []byte) ([]byte, error) {
+	if p.tool == nil {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(z)
+	}
+	cmd := exec.CommandContext(ctx, p.tool[0], p.tool[1:]...)
+	cmd.Stdin = bytes.NewReader(data)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, fmt.Errorf("%w: install it, or run ./prepare.sh", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", p.tool[0], err, trimmed(stderr.Bytes()))
+	}
+	return out, nil
+}
+
+// The fields of a bzImage's setup header that lead to the kernel in it: the
+// Linux kernel's Documentation/x86/boot.rst, "The Real-Mode Kernel Header".
+const (
+	offSetupSects    = 0x1f1 // u8: sectors of set-up code after the boot sector
+	offMagic         = 0x202 // "HdrS"
+	offVersion       = 0x206 // u16: of the boot protocol
+	offPayload       = 0x248 // u32: where the packed kernel starts, after the set-up code
+	offPayloadLength = 0x24c // u32
+	minProtocol      = 0x208 // the first version with the two above
+	sector           = 512
+)
+
+// unpackKernel takes the ELF kernel, vmlinux, out of a bzImage. QEMU boots it
+// by its PVH entry, and under TCG that saves the time the kernel would take to
+// unpack itself in emulated instructions.
+func unpackKernel(ctx context.Context, image []byte) (vmlinux []byte, packed string, err error) {
+	payload, err := findPayload(image)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, p := range packers {
+		if !bytes.HasPrefix(payload, []byte(p.magic)) {
+			continue
+		}
+		size := binary.LittleEndian.Uint32(payload[len(payload)-4:])
+		if p.sized {
+			payload = payload[:len(payload)-4]
+		}
+		out, err := p.unpack(ctx, payload)
+		if err != nil {
+			return nil, "", err
+		}
+		if uint32(len(out)) != size {
+			return nil, "", fmt.Errorf("unpacked with %s it has %d bytes, its end says %d", p.name, len(out), size)
+		}
+		if err := checkPVH(out); err != nil {
+			return nil, "", err
+		}
+		return out, p.name, nil
+	}
+	return nil, "", fmt.Errorf("it is packed in a way that isn't known here (it starts with % x)", payload[:4])
+}
+
+func findPayload(image []byte) ([]byte, error) {
+	if len(image) < offPayloadLength+4 || string(image[offMagic:offMagic+4]) != "HdrS" {
+		return nil, errors.New("it is no bzImage")
+	}
+	if v := binary.LittleEndian.Uint16(image[offVersion:]); v < minProtocol {
+		return nil, fmt.Errorf("its boot protocol %d.%02d doesn't say where the packed kernel is", v>>8, v&0xff)
+	}
+	sects := int(image[offSetupSects])
+	if sects == 0 {
+		sects = 4 // says the protocol
+	}
+	start := uint64(sects+1)*sector + uint64(binary.LittleEndian.Uint32(image[offPayload:]))
+	length := uint64(binary.LittleEndian.Uint32(image[offPayloadLength:]))
+	if length < 8 || start+length > uint64(len(image)) {
+		return nil, fmt.Errorf("it is cut short: %d bytes, the packed kernel ends at %d", len(image), start+length)
+	}
+	return image[start : start+length], nil
+}
+
+// checkPVH makes sure that QEMU will boot an ELF kernel: it wants the note
+// that says where the PVH entry is (XEN_ELFNOTE_PHYS32_ENTRY of
+// include/xen/interface/elfnote.h; CONFIG_PVH).
+func checkPVH(vmlinux []byte) error {
+	const phys32Entry = 18
+	f, err := elf.NewFile(bytes.NewReader(vmlinux))
+	if err != nil {
+		return fmt.Errorf("what was packed is no ELF kernel: %w", err)
+	}
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_NOTE {
+			continue
+		}
+		b, err := io.ReadAll(p.Open())
+		if err != nil {
+			return err
+		}
+		for len(b) >= 12 {
+			namesz, descsz, typ := f.ByteOrder.Uint32(b), f.ByteOrder.Uint32(b[4:]), f.ByteOrder.Uint32(b[8:])
+			size := 12 + uint64(align4(namesz)) + uint64(align4(descsz))
+			if size > uint64(len(b)) {
+				break
+			}
+			if typ == phys32Entry && strings.TrimRight(string(b[12:12+namesz]), "\x00") == "Xen" {
+				return nil
+			}
+			b = b[size:]
+		}
+	}
+	return errors.New("the ELF kernel has no PVH entry, which QEMU would start it at")
+}
+
+func align4(n uint32) uint32 { return (n + 3) &^ 3 }
+
+// interpreter is the loader that a program asks for; empty where it is static.
+func interpreter(path string) (string, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			b, err := io.ReadAll(p.Open())
+			return strings.TrimRight(string(b), "\x00"), err
+		}
+	}
+	return "", nil
+}

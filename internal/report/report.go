@@ -1,0 +1,253 @@
+// Package report shows a run. It only reads what package results wrote, so a
+// table can be printed again long after, and elsewhere.
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"sweep/internal/plan"
+	"sweep/internal/results"
+)
+
+// Formats are what Write knows.
+func Formats() []string { return []string{"table", "markdown", "csv", "json"} }
+
+// Write writes a run in one of the Formats.
+func Write(w io.Writer, format string, run results.Run, trials []results.Trial) error {
+	points := results.Points(trials)
+	switch format {
+	case "table", "markdown":
+		return writeTable(w, format == "markdown", run, trials, points)
+	case "csv":
+		return writeCSV(w, points)
+	case "json":
+		return writeJSON(w, points)
+	}
+	return fmt.Errorf("no format is called %q; there are %s", format, strings.Join(Formats(), ", "))
+}
+
+// jsonPoint is a point as other programs read it.
+type jsonPoint struct {
+	System   plan.System `json:"system"`
+	Size     int         `json:"size"`
+	RxPps    *float64    `json:"rx_pps"` // packets a second; null where no trial gave a rate
+	Trials   int         `json:"trials"`
+	Warnings []string    `json:"warnings"` // why trials failed, too
+}
+
+func writeJSON(w io.Writer, points []results.Point) error {
+	out := struct {
+		Points []jsonPoint `json:"points"`
+	}{Points: []jsonPoint{}}
+	for _, p := range points {
+		j := jsonPoint{System: p.System, Size: p.Size, Trials: p.Trials, Warnings: slices.Concat([]string{}, p.Errors, p.Warnings)}
+		if p.Trials > 0 {
+			pps := math.Round(p.RxPps*1000) / 1000
+			j.RxPps = &pps
+		}
+		out.Points = append(out.Points, j)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out)
+}
+
+func writeCSV(w io.Writer, points []results.Point) error {
+	c := csv.NewWriter(w)
+	if err := c.Write([]string{"system", "size", "rx_pps", "trials", "warnings"}); err != nil {
+		return err
+	}
+	for _, p := range points {
+		rate := ""
+		if p.Trials > 0 {
+			rate = strconv.FormatFloat(p.RxPps, 'f', 3, 64)
+		}
+		if err := c.Write([]string{p.System.String(), strconv.Itoa(p.Size), rate, strconv.Itoa(p.Trials),
+			strings.Join(slices.Concat(p.Errors, p.Warnings), "; ")}); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func writeTable(w io.Writer, markdown bool, run results.Run, trials []results.Trial, points []results.Point) error {
+	var notes footnotes
+	var systems []plan.System
+	var sizes []int
+	at := map[plan.System]map[int]results.Point{}
+	for _, p := range points {
+		if at[p.System] == nil {
+			at[p.System] = map[int]results.Point{}
+			systems = append(systems, p.System)
+		}
+		at[p.System][p.Size] = p
+		if !slices.Contains(sizes, p.Size) {
+			sizes = append(sizes, p.Size)
+		}
+	}
+	if len(points) == 0 {
+		_, err := fmt.Fprintln(w, "No trial has ended.")
+		return err
+	}
+
+	everywhere := aboutAll(run, points)
+	header := []string{"size"}
+	for _, s := range systems {
+		header = append(header, s.String())
+	}
+	table := tablewriter.NewTable(w, options(markdown)...)
+	table.Header(header)
+	for _, size := range sizes {
+		row := []string{strconv.Itoa(size)}
+		for _, s := range systems {
+			p, ok := at[s][size]
+			if !ok {
+				row = append(row, "-")
+				continue
+			}
+			row = append(row, cell(p, &notes, everywhere))
+		}
+		if err := table.Append(row); err != nil {
+			return err
+		}
+	}
+	if err := table.Render(); err != nil {
+		return err
+	}
+	return legend(w, run, trials, points, notes, everywhere)
+}
+
+func options(markdown bool) []tablewriter.Option {
+	o := []tablewriter.Option{
+		tablewriter.WithHeaderAutoFormat(tw.Off), // it would write LINUX DPDK / VHOST USER
+		tablewriter.WithHeaderAlignment(tw.AlignRight),
+		tablewriter.WithRowAlignment(tw.AlignRight),
+	}
+	if markdown {
+		o = append(o, tablewriter.WithRenderer(renderer.NewMarkdown()))
+	}
+	return o
+}
+
+// cell is a point's place in the table: its rate in Mpps and its marks.
+func cell(p results.Point, notes *footnotes, everywhere []string) string {
+	text := "failed"
+	if p.Trials > 0 {
+		text = Mpps(p.RxPps, p.RxError)
+	}
+	for _, n := range slices.Concat(p.Errors, p.Warnings) {
+		if !slices.Contains(everywhere, n) {
+			text += " " + notes.mark(n)
+		}
+	}
+	return text
+}
+
+// Mpps writes a rate to the digits that it is good for: the last one is worth
+// about the standard error, and there are never more than seven, nor fewer
+// than two, that count.
+func Mpps(pps, standardError float64) string {
+	mpps, e := pps/1e6, standardError/1e6
+	const fewest, most = 2, 7
+	first := 0
+	if mpps > 0 {
+		first = int(math.Floor(math.Log10(mpps))) // the place of the first digit
+	}
+	decimals := 2 - first // three digits, where nothing is known of the error
+	if e > 0 {
+		decimals = -int(math.Floor(math.Log10(e)))
+	}
+	decimals = min(max(decimals, fewest-1-first), most-1-first)
+	return strconv.FormatFloat(mpps, 'f', max(decimals, 0), 64)
+}
+
+// footnotes give each text a mark: a, b, ..., z, aa, ...
+type footnotes struct{ texts []string }
+
+func (f *footnotes) mark(text string) string {
+	i := slices.Index(f.texts, text)
+	if i < 0 {
+		i = len(f.texts)
+		f.texts = append(f.texts, text)
+	}
+	return letters(i)
+}
+
+func letters(i int) string {
+	if i >= 26 {
+		return letters(i/26-1) + letters(i%26)
+	}
+	return string(rune('a' + i))
+}
+
+// aboutAll are the warnings that every point carries: they are said once,
+// under the table, instead of beside each number.
+func aboutAll(run results.Run, points []results.Point) []string {
+	all := slices.Clone(run.Warnings)
+	if len(points) < 2 {
+		return all
+	}
+	for _, w := range points[0].Warnings {
+		if !slices.ContainsFunc(points[1:], func(p results.Point) bool { return !slices.Contains(p.Warnings, w) }) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func legend(w io.Writer, run results.Run, trials []results.Trial, points []results.Point, notes footnotes, everywhere []string) error {
+	var b strings.Builder
+	b.WriteString("Mpps that arrived, counted by testpmd (rxonly) over " + run.Plan.Duration.String() + "; sizes in bytes without FCS.\n")
+	if run.Plan.Trials == 1 {
+		b.WriteString("One boot: no verdict. The digits are those on which that boot's readings agree; another boot may differ by more.\n")
+	} else {
+		fmt.Fprintf(&b, "Medians of up to %d boots.\n", run.Plan.Trials)
+	}
+	fmt.Fprintf(&b, "Virtual machines ran under %s: %s.\n", strings.ToUpper(run.Accel), run.AccelWhy)
+	switch run.Placement.Share {
+	case "cpu":
+		b.WriteString("Pollers share a CPU here: this shows that the kit works, not how fast a guest is.\n")
+	case "core":
+		b.WriteString("Pollers share a core's two hardware threads here: the rates depend on each other.\n")
+	}
+	for _, n := range everywhere {
+		b.WriteString("Every point: " + n + ".\n")
+	}
+	for _, s := range run.Skipped {
+		fmt.Fprintf(&b, "Not run: %s: %s.\n", s.System, s.Why)
+	}
+	if len(notes.texts) > 0 {
+		b.WriteString("Marks:\n")
+	}
+	for i, text := range notes.texts {
+		fmt.Fprintf(&b, "  %s  %s\n", letters(i), text)
+		for _, line := range consoleOf(trials, text) {
+			fmt.Fprintf(&b, "       | %s\n", line)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// consoleOf is what the console showed last when a trial failed in these
+// words.
+func consoleOf(trials []results.Trial, failure string) []string {
+	for _, t := range trials {
+		if t.Error == failure {
+			return t.Console
+		}
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sweep/client"
+	"sweep/internal/agent"
+	"sweep/internal/guest"
+	"sweep/internal/plan"
+	"sweep/internal/qemu"
+	"sweep/internal/results"
+	"sweep/internal/testbed"
+	"sweep/internal/testpmd"
+	"sweep/server"
+	"sweep/vhost"
+)
+
+// Deadlines of what has been seen to take a tenth of them on a busy machine.
+const (
+	launchDeadline = 60 * time.Second
+	bootDeadline   = 180 * time.Second
+	talkDeadline   = 60 * time.Second
+)
+
+// queue is the length of the guest's rings: vhost-user's most.
+const queue = 1024
+
+// guestMAC is the guest's, a locally administered address.
+const guestMAC = "02:00:00:00:00:01"
+
+// bench is a guest, a forwarder and a client that are up and joined, as they
+// are for the trials of one boot.
+type bench struct {
+	lab      *Lab
+	server   *server.Server
+	client   *client.Client
+	vm       *qemu.VM
+	sender   guest.Sender
+	settings results.Settings
+	busy     *busyWatch
+	running  bool // forwarder and client have started
+}
+
+// layout is everything that a boot starts, as pure data: what --dry-run shows
+// and what withBench starts are the same.
+type layout struct {
+	dir    string
+	server server.Config
+	client client.Config
+	serverHost,
+	clientHost testpmd.Host
+	vm     qemu.Config
+	vmSpec agent.Spec
+}
+
+// lay makes the layout of a boot of a guest, for a folder of its sockets and
+// the wire's command prefix.
+func (l *Lab) lay(name string, dir string, wrap []string) layout {
+	serverEnd, clientEnd := l.Wire.Ports(dir)
+	port := vhost.User{Socket: dir + "/vhost.sock"}
+	host := func(worker int) testpmd.Host {
+		return testpmd.Host{
+			Wrap: wrap, Dir: dir, Main: l.Placement.House, Worker: []int{worker}, Slice: l.Placement.Slice(),
+		}
+	}
+	const net = "net0"
+	vm := l.Guests[name].VM()
+	vm.Accel, vm.CPU = l.Accel, l.CPU
+	vm.Net = append(port.Netdev(net), vhost.NIC{MAC: guestMAC, Queue: queue}.Device(net)...)
+	return layout{
+		dir:        dir,
+		server:     server.Config{Port: port, Wire: serverEnd},
+		client:     client.Config{Wire: clientEnd},
+		serverHost: host(l.Placement.Forwarder),
+		clientHost: host(l.Placement.Client),
+		vm:         vm,
+		// QEMU's own threads may run on the housekeeping CPUs too; the
+		// virtual CPU is pinned once its thread is there.
+		vmSpec: agent.Spec{Name: "guest", Argv: vm.Argv(), Slice: l.Placement.Slice()},
+	}
+}
+
+// withBench brings a bench up, calls f, and takes it down again in the
+// opposite order, whatever happened.
+//
+// The guest boots before anything polls, for a boot beside pollers takes
+// several times as long. Forwarding starts last and stops first: a testpmd
+// that forwards into a memif whose peer isn't there has been seen to crash.
+func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do func(*bench) error) (err error) {
+	var undo cleanups
+	defer func() {
+		if e := undo.run(); e != nil && err == nil {
+			err = fmt.Errorf("clean up after boot %d: %w", b.Number, e)
+		}
+	}()
+	logs, err := openTranscripts(f, b, "wire", "server", "guest", "client")
+	if err != nil {
+		return stop{err}
+	}
+	dir, err := l.Agent.TempDir(ctx)
+	if err != nil {
+		return err
+	}
+	wrap, down, err := testbed.Up(ctx, l.Agent, l.Wire, logs["wire"])
+	if err != nil {
+		return err
+	}
+	undo.add(down)
+	lay := l.lay(b.System.Guest, dir, wrap)
+	for _, c := range lay.commands() {
+		if err := f.Command(fmt.Sprintf("boot %d, %s: %s", b.Number, b.System, c.what), c.line); err != nil {
+			return stop{err}
+		}
+	}
+
+	bench := &bench{lab: l}
+	if bench.busy, err = watchBusy(ctx, l.Agent, l.Placement.Pollers()); err != nil {
+		return err
+	}
+
+	launch, cancel := context.WithTimeoutCause(ctx, launchDeadline, fmt.Errorf("nothing for %v", launchDeadline))
+	defer cancel()
+	if bench.server, err = server.Launch(launch, l.Agent, lay.server, lay.serverHost, logs["server"]); err != nil {
+		return err
+	}
+	undo.add(bench.server.Quit)
+	if bench.vm, err = qemu.Start(launch, l.Agent, lay.vm, lay.vmSpec, logs["guest"]); err != nil {
+		return err
+	}
+	undo.add(bench.vm.End)
+	// The client comes up while the guest boots.
+	if bench.client, err = client.Launch(launch, l.Agent, lay.client, lay.clientHost, logs["client"]); err != nil {
+		return err
+	}
+	undo.add(bench.client.Quit)
+	boot, cancel := context.WithTimeoutCause(ctx, bootDeadline, fmt.Errorf("the guest is not ready after %v", bootDeadline))
+	defer cancel()
+	if bench.sender, err = l.Guests[b.System.Guest].Attach(boot, bench.vm.Console); err != nil {
+		return err
+	}
+	// QEMU names its virtual CPUs' threads "CPU 0/KVM" or "CPU 0/TCG".
+	if n, err := l.Agent.Pin(ctx, bench.vm.Identity().PID, "CPU ", []int{l.Placement.Guest}); err != nil || n == 0 {
+		return fmt.Errorf("bind the guest's %d virtual CPUs to CPU %d: %w", n, l.Placement.Guest, err)
+	}
+	if s := l.Placement.Slice(); s > 0 {
+		waker, err := l.Agent.Wake(ctx, l.Placement.Pollers(), s)
+		if err != nil {
+			return err
+		}
+		undo.add(func(ctx context.Context) error { return agent.End(ctx, waker) })
+		bench.busy.ours(waker.Identity())
+	}
+	bench.busy.ours(bench.server.Identity(), bench.client.Identity(), bench.vm.Identity())
+	bench.settings, err = bench.describe(ctx, lay)
+	if err != nil {
+		return err
+	}
+	undo.add(bench.halt)
+	return do(bench)
+}
+
+// describe says how this bench is set up.
+func (b *bench) describe(ctx context.Context, lay layout) (results.Settings, error) {
+	_, serverVersion, _, err := b.server.Telemetry(ctx, server.GuestPort)
+	if err != nil {
+		return results.Settings{}, err
+	}
+	_, clientVersion, _, err := b.client.Telemetry(ctx, clientPort)
+	if err != nil {
+		return results.Settings{}, err
+	}
+	return results.Settings{
+		Accel: lay.vm.Accel, CPUModel: lay.vm.CPU, VCPUs: lay.vm.VCPUs, MemoryMiB: lay.vm.MemoryMiB,
+		Queue: queue, Burst: lay.server.Burst, Wire: b.lab.Wire.Name(),
+		Guest: b.sender.About(), Server: serverVersion, Client: clientVersion,
+	}, nil
+}
+
+// start lets the client receive and the forwarder forward, once.
+func (b *bench) start(ctx context.Context) error {
+	if b.running {
+		return nil
+	}
+	if err := b.client.Receive(ctx); err != nil {
+		return err
+	}
+	if err := b.server.Forward(ctx); err != nil {
+		return err
+	}
+	b.running = true
+	return nil
+}
+
+// halt stops the forwarder. A forwarder that is gone has stopped.
+func (b *bench) halt(ctx context.Context) error {
+	if b.server.Console().Ended() {
+		return nil
+	}
+	_, err := b.server.Halt(ctx)
+	return err
+}
+
+// dead says which of the three has ended.
+func (b *bench) dead() error {
+	var errs []error
+	for _, c := range []interface {
+		Ended() bool
+		Name() string
+	}{b.vm.Console, b.server.Console(), b.client.Console()} {
+		if c.Ended() {
+			errs = append(errs, fmt.Errorf("the %s ended in the middle of the trial", c.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}

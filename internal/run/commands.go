@@ -1,0 +1,98 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"sweep/internal/agent"
+	"sweep/internal/plan"
+	"sweep/internal/qemu"
+)
+
+// command is one that a boot runs, to show.
+type command struct {
+	what string
+	line string // quoted, to paste
+}
+
+// commands are what a boot starts, in that order.
+func (y layout) commands() []command {
+	return []command{
+		{"server", pasteable(y.server.Testpmd().Spec(y.serverHost))},
+		{"guest", pasteable(y.vmSpec)},
+		{"client", pasteable(y.client.Testpmd().Spec(y.clientHost))},
+	}
+}
+
+// pasteable is a process's command line for a shell.
+func pasteable(s agent.Spec) string {
+	if len(s.Env) > 0 {
+		return qemu.Quote(append(append([]string{"env"}, s.Env...), s.Argv...))
+	}
+	return qemu.Quote(s.Argv)
+}
+
+// Show writes the plan and every command line that it would run, and what
+// would be typed at which prompt, without touching the machine.
+func (l *Lab) Show(w io.Writer, p plan.Plan) error {
+	const dir = "/tmp/sweep-dry-run"
+	sizes := make([]string, len(p.Sizes))
+	for i, s := range p.Sizes {
+		sizes[i] = strconv.Itoa(s)
+	}
+	fmt.Fprintf(w, "# sizes:    %s B (without FCS), %v each\n", strings.Join(sizes, ", "), p.Duration)
+	fmt.Fprintf(w, "# wire:     %s\n", l.Wire.Name())
+	fmt.Fprintf(w, "# CPUs:     forwarder %d, guest %d, client %d, the rest %v%s\n",
+		l.Placement.Forwarder, l.Placement.Guest, l.Placement.Client, l.Placement.House, shareNote(l.Placement.Share))
+	fmt.Fprintf(w, "# takes:    about %v for %d boots\n", p.Expected().Round(1e9), len(p.Boots()))
+	fmt.Fprintf(w, "mkdir -m 700 %s\n", dir)
+	var wrap []string
+	if holder := l.Wire.Holder(); holder != nil {
+		fmt.Fprintf(w, "\n# the wire, in a shell of its own; HOLDER is its pid:\n%s\n", qemu.Quote(holder))
+		wrap = l.Wire.Enter("$HOLDER")
+	}
+	shown := map[plan.System]bool{}
+	for _, b := range p.Boots() {
+		if shown[b.System] {
+			continue // its other boots run the same
+		}
+		shown[b.System] = true
+		fmt.Fprintf(w, "\n# %s: %d boots, each command in a shell of its own\n", b.System, p.Trials)
+		lay := l.lay(b.System.Guest, dir, wrap)
+		for _, c := range lay.commands() {
+			// The only word that a shell must expand.
+			fmt.Fprintf(w, "\n# %s\n%s\n", c.what, strings.ReplaceAll(c.line, "'$HOLDER'", `"$HOLDER"`))
+			switch c.what {
+			case "server":
+				for _, t := range lay.server.Typed() {
+					note := ""
+					if t == "start" {
+						note = "   (last of all)"
+					}
+					fmt.Fprintf(w, "#   testpmd> %s%s\n", t, note)
+				}
+			case "client":
+				fmt.Fprintf(w, "#   testpmd> start\n#   testpmd> show port stats %d   (every %v)\n", clientPort, interval)
+			case "guest":
+				for _, size := range p.Sizes {
+					for _, t := range l.Guests[b.System.Guest].Typed(size) {
+						fmt.Fprintf(w, "#   guest> %s\n", t)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func shareNote(share string) string {
+	switch share {
+	case "cpu":
+		return " (pollers share a CPU)"
+	case "core":
+		return " (pollers share a core)"
+	}
+	return ""
+}

@@ -1,0 +1,116 @@
+// Package run carries out a plan: it alone knows the order in which things
+// start, are measured and stop.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sweep/internal/agent"
+	"sweep/internal/guest"
+	"sweep/internal/plan"
+	"sweep/internal/results"
+	"sweep/internal/testbed"
+)
+
+// Progress is told what happens. Its methods are called from one goroutine.
+type Progress interface {
+	Booting(b plan.Boot)
+	Measuring(t plan.Trial)
+	Rate(t plan.Trial, pps float64)
+	Ended(t results.Trial)
+}
+
+// Lab is a machine set up to measure on: everything that the trials share.
+type Lab struct {
+	Agent     agent.Agent
+	Placement testbed.Placement
+	Wire      testbed.Wire
+	Accel     string // "kvm" or "tcg"
+	CPU       string // QEMU's CPU model
+	Guests    map[string]guest.Guest
+}
+
+// Execute carries out the plan and appends each trial to the folder as it
+// ends. A trial that fails is recorded with its reason and the run goes on;
+// the error is for what makes going on senseless: the context's end, or a
+// folder that takes no more. What holds for every point is returned in
+// warnings whatever happens.
+func (l *Lab) Execute(ctx context.Context, p plan.Plan, f *results.Folder, prog Progress) error {
+	for _, b := range p.Boots() {
+		if err := l.boot(ctx, p, b, f, prog); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// boot carries out the trials of one virtual machine.
+func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Folder, prog Progress) (err error) {
+	prog.Booting(b)
+	started := time.Now()
+	record := func(t results.Trial) error {
+		prog.Ended(t)
+		if err := f.Append(t); err != nil {
+			return fmt.Errorf("%w; what was measured until then is kept", err)
+		}
+		return nil
+	}
+	var done int
+	err = l.withBench(ctx, b, f, func(bench *bench) error {
+		for _, t := range b.Trials {
+			prog.Measuring(t)
+			trial, err := bench.trial(ctx, t, p.Duration, prog)
+			done++
+			if err := errors.Join(record(trial), ctx.Err()); err != nil {
+				return stop{err}
+			}
+			if err != nil {
+				return err // the bench is broken: its other trials fail for this
+			}
+			started = time.Now()
+		}
+		return nil
+	})
+	var s stop
+	switch {
+	case errors.As(err, &s):
+		return s.err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil:
+		return nil
+	}
+	// The trials that never came to be measured fail for the same reason.
+	for _, t := range b.Trials[done:] {
+		failed := results.Trial{Trial: t, Started: started, Took: time.Since(started)}
+		explain(&failed, err)
+		if err := record(failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop is an error that ends the run and not only the boot.
+type stop struct{ err error }
+
+func (s stop) Error() string { return s.err.Error() }
+func (s stop) Unwrap() error { return s.err }
+
+// cleanups are undone last first, all of them, on a context of their own.
+type cleanups []func(context.Context) error
+
+func (c *cleanups) add(f func(context.Context) error) { *c = append(*c, f) }
+
+func (c *cleanups) run() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var errs []error
+	for i := len(*c) - 1; i >= 0; i-- {
+		errs = append(errs, (*c)[i](ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,213 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sweep/internal/agent"
+	"sweep/internal/guest"
+	"sweep/internal/plan"
+	"sweep/internal/qemu"
+	"sweep/internal/results"
+	"sweep/internal/systems"
+	"sweep/internal/testbed"
+)
+
+// Options are what a run on this machine is told.
+type Options struct {
+	Version string   // the kit's
+	Command []string // as it was typed
+	Catalog systems.Catalog
+	Plan    plan.Plan // without Systems: every one that can run
+	Wire    testbed.Wire
+	Results string // the folder to make
+}
+
+// ErrNothing says that nothing could run, and why.
+type ErrNothing struct{ Why []results.Skipped }
+
+func (e *ErrNothing) Error() string {
+	var b strings.Builder
+	b.WriteString("nothing can run:")
+	for _, s := range e.Why {
+		fmt.Fprintf(&b, "\n  %s: %s", s.System, s.Why)
+	}
+	return b.String()
+}
+
+// Interface is how a run speaks with whoever watches it.
+type Interface interface {
+	// Say says something once.
+	Say(line string)
+	// Progress begins to show how far a plan is; done ends that.
+	Progress(p plan.Plan) (prog Progress, done func())
+}
+
+// choose settles which systems a plan has: those it names, all of which must
+// be able to run, or else all that can.
+func choose(ctx context.Context, a agent.Agent, o Options) (plan.Plan, []results.Skipped, error) {
+	p := o.Plan
+	named := len(p.Systems) > 0
+	all := p.Systems
+	if !named {
+		all = plan.Known()
+	}
+	can, skipped := o.Catalog.Split(ctx, a, all)
+	if len(can) == 0 || named && len(skipped) > 0 {
+		return p, skipped, &ErrNothing{skipped}
+	}
+	p.Systems = can
+	return p, skipped, nil
+}
+
+// guests are the guests of a plan's systems.
+func guests(c systems.Catalog, p plan.Plan) map[string]guest.Guest {
+	out := map[string]guest.Guest{}
+	for _, s := range p.Systems {
+		if g, ok := c.Guest(s); ok {
+			out[s.Guest] = g
+		}
+	}
+	return out
+}
+
+// DryRun returns the lab and the plan that a run would have, for Lab.Show. It
+// starts nothing, and asks no more of the machine than which CPUs it has.
+func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped, error) {
+	a := agent.NewLocal(nil) // without a journal: nothing is changed
+	p := o.Plan
+	var skipped []results.Skipped
+	if len(p.Systems) == 0 {
+		p.Systems, skipped = o.Catalog.Split(ctx, a, plan.Known())
+	}
+	topology, err := testbed.ReadTopology(ctx, a)
+	if err != nil {
+		return nil, p, nil, err
+	}
+	place, err := testbed.Place(topology)
+	if err != nil {
+		return nil, p, nil, err
+	}
+	for _, s := range p.Systems {
+		if _, ok := o.Catalog.Guest(s); !ok {
+			return nil, p, nil, &ErrNothing{[]results.Skipped{{System: s, Why: o.Catalog.Missing(ctx, a, s).Error()}}}
+		}
+	}
+	const accel = "tcg" // KVM is known to work only once a machine was booted with it
+	return &Lab{Agent: a, Placement: place, Wire: o.Wire, Accel: accel, CPU: qemu.CPUModel(accel), Guests: guests(o.Catalog, p)}, p, skipped, nil
+}
+
+// Run carries out a whole run on this machine: takes the machine, looks at it,
+// measures, and gives everything back. The trials that ended are in the folder
+// whatever the error.
+func Run(ctx context.Context, o Options, ui Interface) (err error) {
+	release, err := agent.Lock()
+	if err != nil {
+		return err
+	}
+	defer release()
+
+	// What an earlier run was killed over would be measured with.
+	undone, err := agent.Undo(agent.JournalDir())
+	if err != nil {
+		return err
+	}
+	for _, u := range undone {
+		if len(u.Changes) > 0 {
+			ui.Say(fmt.Sprintf("undid what a run that was killed had left (%d things, results in %s)", len(u.Changes), u.Results))
+		}
+		if len(u.Errs) > 0 {
+			return fmt.Errorf("a run that was killed left what can't be undone: %w", errors.Join(u.Errs...))
+		}
+	}
+
+	folder, err := filepath.Abs(o.Results)
+	if err != nil {
+		return err
+	}
+	journal, err := agent.OpenJournal(agent.JournalDir(), folder)
+	if err != nil {
+		return err
+	}
+	a := agent.NewLocal(journal)
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		err = errors.Join(err, a.Close(end))
+	}()
+
+	p, skipped, err := choose(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	for _, s := range skipped {
+		ui.Say(fmt.Sprintf("not run: %s: %s", s.System, s.Why))
+	}
+	topology, err := testbed.ReadTopology(ctx, a)
+	if err != nil {
+		return err
+	}
+	place, err := testbed.Place(topology)
+	if err != nil {
+		return err
+	}
+	record := results.Run{
+		Kit: o.Version, Command: o.Command, Started: time.Now().UTC(),
+		Plan: p, Skipped: skipped, Placement: place,
+	}
+	f, err := results.Create(folder, record)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	ui.Say("results go to " + o.Results)
+
+	lab := &Lab{Agent: a, Placement: place, Wire: o.Wire, Guests: guests(o.Catalog, p)}
+	if record.Warnings, err = lab.ForeignPollers(ctx); err != nil {
+		return err
+	}
+	for _, w := range record.Warnings {
+		ui.Say("warning: " + w)
+	}
+	accel, err := lab.accel(ctx, o, f, ui)
+	if err != nil {
+		return err
+	}
+	record.Accel, record.AccelWhy = accel.Name, accel.Why
+	if record.Machine, err = Machine(ctx, a); err != nil {
+		return err
+	}
+	if err := f.Update(record); err != nil {
+		return err
+	}
+	prog, done := ui.Progress(p)
+	defer done()
+	return lab.Execute(ctx, p, f, prog)
+}
+
+// accel finds out how virtual machines run here.
+func (l *Lab) accel(ctx context.Context, o Options, f *results.Folder, ui Interface) (qemu.Accel, error) {
+	transcript, err := f.Console("000-kvm-probe")
+	if err != nil {
+		return qemu.Accel{}, err
+	}
+	accel, err := qemu.ChooseAccel(ctx, l.Agent, o.Catalog.Build, func() (qemu.Config, func([]byte) bool) {
+		ui.Say("trying whether KVM boots a guest (10 s at most; remembered until the machine is rebooted)")
+		return o.Catalog.Probe()
+	}, transcript)
+	if err != nil {
+		return accel, err
+	}
+	l.Accel, l.CPU = accel.Name, qemu.CPUModel(accel.Name)
+	return accel, nil
+}
+
+// DefaultResults is a folder's name for a run that starts now.
+func DefaultResults(now time.Time) string {
+	return filepath.Join("results", now.Format("2006-01-02T15-04-05")+fmt.Sprintf("-%d", os.Getpid()))
+}

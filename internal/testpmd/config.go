@@ -1,0 +1,135 @@
+package testpmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sweep/internal/agent"
+)
+
+// Config is a testpmd to run: DPDK's EAL arguments and testpmd's own, as far
+// as the kit uses them (DPDK's "EAL parameters" and "Testpmd Command-line
+// Options" pages).
+type Config struct {
+	// Name is what the process is called, and what tells this DPDK process
+	// from others on the machine (--file-prefix).
+	Name string
+
+	// Ports are the virtual devices, in the order of their port numbers.
+	Ports []Vdev
+
+	// MemoryMiB is how much memory EAL takes (-m), from ordinary pages.
+	MemoryMiB int
+
+	// Mbufs is the size of the packet pool (--total-num-mbufs).
+	Mbufs int
+
+	// Descriptors is the length of the RX and the TX rings (--rxd, --txd),
+	// Burst how many packets are handled at a time (--burst); testpmd's own
+	// choice where 0.
+	Descriptors, Burst int
+
+	// Forward is the forwarding mode at the start (--forward-mode), such as
+	// "rxonly" or "txonly".
+	Forward string
+}
+
+// Host says where on a machine a testpmd runs.
+type Host struct {
+	// Wrap goes before the command, such as nsenter and its arguments.
+	Wrap []string
+
+	// Dir is the folder for its runtime files.
+	Dir string
+
+	// Main are the CPUs of the lcore that reads the console, Worker that of
+	// the one that polls. nil leaves both to the scheduler.
+	Main, Worker []int
+
+	// Slice is the scheduler slice that its threads ask for.
+	Slice time.Duration
+}
+
+// Vdev is a virtual device of DPDK's: a driver's instance and its parameters.
+type Vdev struct {
+	Name string // driver and number, such as net_vhost0
+	Args []Arg
+}
+
+// Arg is a parameter of a Vdev.
+type Arg struct{ Key, Value string }
+
+func (v Vdev) String() string {
+	var b strings.Builder
+	b.WriteString(v.Name)
+	for _, a := range v.Args {
+		fmt.Fprintf(&b, ",%s=%s", a.Key, a.Value)
+	}
+	return b.String()
+}
+
+// Spec is the process to start.
+func (c Config) Spec(h Host) agent.Spec {
+	argv := append([]string(nil), h.Wrap...)
+	argv = append(argv, "dpdk-testpmd", "--lcores", h.lcores(),
+		// Ordinary pages, no PCI devices, no files of a shared
+		// configuration: a lab needs no root and no set-up.
+		"--no-huge", "-m", strconv.Itoa(c.MemoryMiB), "--no-pci", "--no-shconf",
+		"--file-prefix", c.prefix())
+	for _, v := range c.Ports {
+		argv = append(argv, "--vdev", v.String())
+	}
+	argv = append(argv, "--", "--interactive",
+		// A port whose peer isn't there yet has no link: testpmd would wait
+		// 9 s for it.
+		"--disable-link-check",
+		"--nb-cores=1", "--total-num-mbufs="+strconv.Itoa(c.Mbufs))
+	if c.Burst > 0 {
+		argv = append(argv, "--burst="+strconv.Itoa(c.Burst))
+	}
+	if c.Descriptors > 0 {
+		d := strconv.Itoa(c.Descriptors)
+		argv = append(argv, "--rxd="+d, "--txd="+d)
+	}
+	if c.Forward != "" {
+		argv = append(argv, "--forward-mode="+c.Forward)
+	}
+	return agent.Spec{
+		Name: c.Name,
+		Argv: argv,
+		// Runtime files, the telemetry socket among them, go to Dir: DPDK
+		// since 20.02 takes RUNTIME_DIRECTORY, an older one XDG_RUNTIME_DIR
+		// unless it runs as root.
+		Env:   []string{"RUNTIME_DIRECTORY=" + h.Dir, "XDG_RUNTIME_DIR=" + h.Dir},
+		Slice: h.Slice,
+	}
+}
+
+func (c Config) prefix() string { return "sweep-" + c.Name }
+
+// telemetrySocket is where this testpmd listens.
+func (c Config) telemetrySocket(h Host) string {
+	return h.Dir + "/dpdk/" + c.prefix() + "/dpdk_telemetry.v2"
+}
+
+// lcores maps testpmd's two threads to CPUs: lcore 0 is the main one.
+func (h Host) lcores() string {
+	if len(h.Worker) == 0 {
+		return "0,1"
+	}
+	return "0@" + cpuSet(h.Main) + ",1@" + cpuSet(h.Worker)
+}
+
+// cpuSet writes CPUs as EAL wants them: 3 or (0,1,3).
+func cpuSet(cpus []int) string {
+	s := make([]string, len(cpus))
+	for i, c := range cpus {
+		s[i] = strconv.Itoa(c)
+	}
+	if len(s) == 1 {
+		return s[0]
+	}
+	return "(" + strings.Join(s, ",") + ")"
+}

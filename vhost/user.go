@@ -1,0 +1,77 @@
+package vhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sweep/internal/agent"
+	"sweep/internal/testpmd"
+)
+
+// User is a vhost-user port (QEMU's docs/interop/vhost-user.rst): testpmd
+// listens on a socket and works on the guest's memory, which QEMU must share
+// with it (-object memory-backend-...,share=on): where it doesn't, everything
+// seems to run and no packet arrives.
+type User struct {
+	Socket string
+}
+
+// Netdev implements [Port].
+func (u User) Netdev(id string) []string {
+	return []string{
+		"-chardev", "socket,id=" + id + "-socket,path=" + u.Socket,
+		"-netdev", "vhost-user,id=" + id + ",chardev=" + id + "-socket",
+	}
+}
+
+// Vdev is the port as testpmd's device (DPDK's "Poll Mode Driver that wraps
+// vhost library" page).
+func (u User) Vdev() testpmd.Vdev {
+	return testpmd.Vdev{Name: "net_vhost0", Args: []testpmd.Arg{
+		{Key: "iface", Value: u.Socket},
+		{Key: "queues", Value: "1"},
+	}}
+}
+
+// WaitListening waits until the process with the given pid listens on the
+// socket. It looks and doesn't connect: a vhost-user server takes the first
+// who connects for the guest. A file that is merely there says nothing, for a
+// killed server leaves it.
+func (u User) WaitListening(ctx context.Context, a agent.Agent, pid int) error {
+	// The process's own table: it may be in another network namespace.
+	table := fmt.Sprintf("/proc/%d/net/unix", pid)
+	for {
+		r, err := a.Read(ctx, table)
+		if err != nil {
+			return err
+		}
+		if r[0].Err != "" {
+			return fmt.Errorf("vhost-user socket %s: %s", u.Socket, r[0].Err)
+		}
+		if Listening(string(r[0].Data), u.Socket) {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("nobody listens on %s", u.Socket), context.Cause(ctx))
+		}
+	}
+}
+
+// Listening says whether a table in /proc/net/unix's format shows somebody who
+// listens on a path.
+func Listening(table, path string) bool {
+	for line := range strings.Lines(table) {
+		// Num RefCount Protocol Flags Type St Inode Path; the flag 00010000
+		// is __SO_ACCEPTCON.
+		f := strings.Fields(line)
+		if len(f) >= 8 && f[3] == "00010000" && strings.HasSuffix(strings.TrimRight(line, "\n"), " "+path) {
+			return true
+		}
+	}
+	return false
+}

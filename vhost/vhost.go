@@ -1,0 +1,27 @@
+// Package vhost is the host's side of a guest's NIC: what the forwarder needs
+// to offer it and what QEMU needs to attach to it.
+package vhost
+
+import "fmt"
+
+// Port is where a guest's NIC ends on the host.
+type Port interface {
+	// Netdev are QEMU's arguments for a network backend with the given id.
+	Netdev(id string) []string
+}
+
+// NIC is the virtio device that the guest sees. It is the same for every guest
+// of a run, so that they differ in nothing but themselves.
+type NIC struct {
+	MAC string
+	// Queue is the length of the receive and the transmit ring, in
+	// descriptors (virtio 1.2, 2.7). vhost-user takes up to 1024, every other
+	// backend of QEMU's 256 to send.
+	Queue int
+}
+
+// Device are QEMU's arguments for the NIC on the backend with the given id.
+func (n NIC) Device(id string) []string {
+	return []string{"-device", fmt.Sprintf("virtio-net-pci,netdev=%s,mac=%s,rx_queue_size=%d,tx_queue_size=%d",
+		id, n.MAC, n.Queue, n.Queue)}
+}
