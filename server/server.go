@@ -58,6 +58,9 @@ type Server struct {
 // Launch starts the forwarder and brings it to where only `start` is missing.
 // When it returns, the guest may attach.
 func Launch(ctx context.Context, a agent.Agent, c Config, h testpmd.Host, transcript io.Writer) (_ *Server, err error) {
+	if err := c.Port.CheckFree(ctx, a); err != nil {
+		return nil, err
+	}
 	p, err := testpmd.Launch(ctx, a, c.Testpmd(), h, transcript)
 	if err != nil {
 		return nil, err

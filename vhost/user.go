@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"sweep/internal/agent"
+	"sweep/internal/diagnose"
 	"sweep/internal/testpmd"
 )
 
@@ -51,7 +51,7 @@ func (u User) WaitListening(ctx context.Context, a agent.Agent, pid int) error {
 		if r[0].Err != "" {
 			return fmt.Errorf("vhost-user socket %s: %s", u.Socket, r[0].Err)
 		}
-		if Listening(string(r[0].Data), u.Socket) {
+		if listening, _ := diagnose.VhostSocket(r[0].Data, u.Socket, true); listening {
 			return nil
 		}
 		select {
@@ -62,16 +62,21 @@ func (u User) WaitListening(ctx context.Context, a agent.Agent, pid int) error {
 	}
 }
 
-// Listening says whether a table in /proc/net/unix's format shows somebody who
-// listens on a path.
-func Listening(table, path string) bool {
-	for line := range strings.Lines(table) {
-		// Num RefCount Protocol Flags Type St Inode Path; the flag 00010000
-		// is __SO_ACCEPTCON.
-		f := strings.Fields(line)
-		if len(f) >= 8 && f[3] == "00010000" && strings.HasSuffix(strings.TrimRight(line, "\n"), " "+path) {
-			return true
-		}
+// CheckFree says, before anything is started, why the socket can't be made: its
+// path is too long, or taken by a server that lives or one that was killed.
+func (u User) CheckFree(ctx context.Context, a agent.Agent) error {
+	if f := diagnose.SocketPath(u.Socket); f != nil {
+		return errors.New(f.String())
 	}
-	return false
+	if a.Find(ctx, u.Socket) != nil {
+		return nil // nothing is there
+	}
+	r, err := a.Read(ctx, "/proc/net/unix")
+	if err != nil {
+		return err
+	}
+	if _, f := diagnose.VhostSocket(r[0].Data, u.Socket, true); f != nil {
+		return errors.New(f.String())
+	}
+	return fmt.Errorf("%s is taken: a live process listens on it; end that one, or name another path", u.Socket)
 }

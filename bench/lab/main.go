@@ -100,6 +100,7 @@ func measure(ctx context.Context, a agent.Agent, s setup, window time.Duration, 
 	if err != nil {
 		return 0, err
 	}
+	defer a.Remove(context.WithoutCancel(ctx), dir)
 	host := func(cpu func(testbed.Placement) int) testpmd.Host {
 		h := testpmd.Host{Dir: dir, Slice: s.slice}
 		if s.place != nil {

@@ -52,6 +52,9 @@ type Agent interface {
 	// socket's path holds 107 bytes), readable by this user only, journalled.
 	TempDir(ctx context.Context) (string, error)
 
+	// Remove removes a folder that TempDir made, and what is in it.
+	Remove(ctx context.Context, dir string) error
+
 	// Close undoes, newest first, whatever of this agent's is left. It takes
 	// a context of its own because the run's is over by then.
 	Close(ctx context.Context) error

@@ -22,48 +22,68 @@ type Identity struct {
 	Boot  string `json:"boot"`
 }
 
-// Alive says whether this very process still runs (a zombie doesn't).
-func (id Identity) Alive() bool {
+// open returns a descriptor that stands for this very process (pidfd_open(2)),
+// or ok false where it is gone. The pidfd holds on to whatever has the pid now;
+// if that started when ours did, after it was opened, it is ours and stays so.
+func (id Identity) open() (fd int, ok bool, err error) {
 	boot, err := bootID()
 	if err != nil || boot != id.Boot {
-		return false
+		return -1, false, err
 	}
-	st, err := readStat(id.PID)
-	return err == nil && st.start == id.Start && st.state != 'Z' && st.state != 'X'
+	fd, err = unix.PidfdOpen(id.PID, 0)
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
+		return -1, false, nil
+	}
+	if err != nil {
+		return -1, false, fmt.Errorf("pid %d: %w", id.PID, err)
+	}
+	if st, err := readStat(id.PID); err != nil || st.start != id.Start {
+		unix.Close(fd)
+		return -1, false, nil
+	}
+	return fd, true, nil
+}
+
+// gone waits, d at most, until all threads of the process behind a pidfd have
+// ended. That the process is a zombie isn't enough: its first thread may be one
+// while others still hold its files and sockets.
+func gone(fd int, d time.Duration) bool {
+	for end := time.Now().Add(d); ; {
+		left := max(time.Until(end), 0)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds()))
+		if err == nil || !errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+	}
+}
+
+// Alive says whether this very process still runs, any thread of it.
+func (id Identity) Alive() bool {
+	return !id.WaitGone(0)
+}
+
+// WaitGone waits until the process is gone, at most d, and says whether it is.
+func (id Identity) WaitGone(d time.Duration) bool {
+	fd, ok, err := id.open()
+	if err != nil || !ok {
+		return err == nil
+	}
+	defer unix.Close(fd)
+	return gone(fd, d)
 }
 
 // Kill sends sig to this very process. A process that is gone, or whose pid
 // belongs to another one by now, is left alone, and that is no error.
 func (id Identity) Kill(sig syscall.Signal) error {
-	// The pidfd holds on to whatever has the pid now; if that is still ours
-	// after it was opened, the signal can reach nobody else.
-	fd, err := unix.PidfdOpen(id.PID, 0)
-	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("pid %d: %w", id.PID, err)
+	fd, ok, err := id.open()
+	if err != nil || !ok {
+		return err
 	}
 	defer unix.Close(fd)
-	if !id.Alive() {
-		return nil
-	}
 	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("signal %v to pid %d: %w", sig, id.PID, err)
 	}
 	return nil
-}
-
-// WaitGone waits until the process is gone, at most d, and says whether it is.
-func (id Identity) WaitGone(d time.Duration) bool {
-	for end := time.Now().Add(d); ; time.Sleep(5 * time.Millisecond) {
-		if !id.Alive() {
-			return true
-		}
-		if time.Now().After(end) {
-			return false
-		}
-	}
 }
 
 // IdentityOf returns the identity of a process that runs now.
@@ -90,7 +110,6 @@ func bootID() (string, error) {
 // stat is what this package uses of /proc/PID/stat.
 type stat struct {
 	comm  string
-	state byte
 	ticks uint64 // user and system time, all threads
 	start uint64
 	cpu   int
@@ -121,7 +140,6 @@ func parseStat(b []byte) (stat, error) {
 	}
 	return stat{
 		comm:  string(b[open+1 : end]),
-		state: f[0][0],
 		ticks: num(14) + num(15),
 		start: num(22),
 		cpu:   int(num(39)),

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +27,7 @@ type Local struct {
 	journal *Journal
 	spawn   chan func() // run on one thread that lives as long as the agent
 	ended   chan struct{}
+	end     sync.Once // closes ended
 
 	mu    sync.Mutex
 	procs map[int]*localProcess
@@ -317,6 +320,21 @@ func (l *Local) TempDir(context.Context) (string, error) {
 	return dir, nil
 }
 
+// Remove implements [Agent].
+func (l *Local) Remove(_ context.Context, dir string) error {
+	l.mu.Lock()
+	entry, mine := l.dirs[dir]
+	delete(l.dirs, dir)
+	l.mu.Unlock()
+	if !mine {
+		return fmt.Errorf("remove %s: it is none of this run's folders", dir)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err // it stays in the journal
+	}
+	return l.journal.Done(entry)
+}
+
 // Close implements [Agent].
 func (l *Local) Close(ctx context.Context) error {
 	l.mu.Lock()
@@ -337,17 +355,12 @@ func (l *Local) Close(ctx context.Context) error {
 		}
 	}
 	l.mu.Lock()
-	dirs := l.dirs
-	l.dirs = map[string]uint64{}
+	dirs := slices.Collect(maps.Keys(l.dirs))
 	l.mu.Unlock()
-	for dir, entry := range dirs {
-		if err := os.RemoveAll(dir); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		errs = append(errs, l.journal.Done(entry))
+	for _, dir := range dirs {
+		errs = append(errs, l.Remove(ctx, dir))
 	}
-	close(l.ended)
+	l.end.Do(func() { close(l.ended) })
 	errs = append(errs, l.journal.Close())
 	return errors.Join(errs...)
 }

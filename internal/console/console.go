@@ -142,6 +142,16 @@ func (c *Console) Ended() bool {
 	return c.ended
 }
 
+// Exit is how the program ended, if it has closed its terminal. A program whose
+// end can't be learned before ctx's is one that has not ended.
+func (c *Console) Exit(ctx context.Context) (agent.Exit, bool) {
+	if !c.Ended() {
+		return agent.Exit{}, false
+	}
+	exit, err := c.proc.Wait(ctx)
+	return exit, err == nil
+}
+
 func (c *Console) fail(doing string, err error) error {
 	return &Error{Name: c.name, Doing: doing, Err: err, Output: c.Text(0)}
 }

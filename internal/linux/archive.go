@@ -41,7 +41,7 @@ func writeArchive(w io.Writer, files []file) error {
 	// tmpfs there, and those are): DPDK refuses to load drivers from below it.
 	byName["."] = file{name: ".", mode: cpio.TypeDir | 0o755}
 	// Mount points, which no file makes.
-	for _, dir := range []string{"dev", "proc", "sys", "tmp", "var/run"} {
+	for _, dir := range []string{"dev", "hugepages", "proc", "sys", "tmp", "var/run"} {
 		byName[dir] = file{name: dir, mode: cpio.TypeDir | 0o755}
 	}
 	for name := range byName {

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -104,61 +103,24 @@ func cachedKernel(cache string, old Manifest) (debs []string, packages []Package
 	return debs, packages
 }
 
-// take reads the wanted files out of a package. dpkg-deb checks what it reads,
-// so a package that is cut short is an error here.
+// take reads the wanted files out of a package, and notes where they were.
 func (k *kernel) take(ctx context.Context, deb string, want map[string]string) error {
-	cmd := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	readErr := k.read(ctx, tar.NewReader(out), want)
-	// The rest, or dpkg-deb would die of a closed pipe.
-	_, drainErr := io.Copy(io.Discard, out)
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("unpacking %s: %w: %s", deb, err, trimmed(stderr.Bytes()))
-	}
-	if err := errors.Join(readErr, drainErr); err != nil {
-		return fmt.Errorf("unpacking %s: %w", deb, err)
-	}
-	return nil
-}
-
-func (k *kernel) read(ctx context.Context, t *tar.Reader, want map[string]string) error {
-	for {
-		h, err := t.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
+	return readDeb(ctx, deb, func(name string, content io.Reader) error {
+		if release, ok := strings.CutPrefix(name, "boot/vmlinuz-"); ok {
+			image, err := io.ReadAll(content)
+			k.image, k.about.Release, want["vmlinuz"] = image, release, name
 			return err
 		}
-		name := path.Clean(h.Name)
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		if release, ok := strings.CutPrefix(name, "boot/vmlinuz-"); ok {
-			if k.image, err = io.ReadAll(t); err != nil {
-				return err
-			}
-			k.about.Release, want["vmlinuz"] = release, name
-			continue
-		}
 		base, ext := path.Base(name), ""
-		for _, e := range []string{".xz", ".zst", ".gz"} {
-			if b, ok := strings.CutSuffix(base, e); ok {
-				base, ext = b, e
+		for _, p := range packers {
+			if b, ok := strings.CutSuffix(base, p.ext); ok {
+				base, ext = b, p.ext
 			}
 		}
 		if _, ok := want[base]; !ok || base == "vmlinuz" {
-			continue
+			return nil
 		}
-		data, err := io.ReadAll(t)
+		data, err := io.ReadAll(content)
 		if err != nil {
 			return err
 		}
@@ -167,20 +129,18 @@ func (k *kernel) read(ctx context.Context, t *tar.Reader, want map[string]string
 		}
 		want[base] = name
 		k.modules = append(k.modules, file{name: "modules/" + base, mode: 0o644, data: data})
-	}
+		return nil
+	})
 }
 
 // unpackModule unpacks a module by its file name's ending.
 func unpackModule(ctx context.Context, data []byte, ext string) ([]byte, error) {
 	for _, p := range packers {
-		if ext == "" {
-			return data, nil
-		}
 		if p.ext == ext {
 			return p.unpack(ctx, data)
 		}
 	}
-	return nil, fmt.Errorf("can't unpack %s", ext)
+	return data, nil
 }
 
 // packer is a way that kernels and modules are packed.

@@ -6,7 +6,7 @@
 // an initramfs with busybox, testpmd, the libraries testpmd is linked to and
 // the one script in image/. The same inputs give the same bytes, and the
 // manifest says what the inputs were, so that two people can tell whether they
-// measured the same guest. [Params] is what the guest can be told at boot.
+// measured the same guest.
 package linux
 
 import (
@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 )
 
@@ -87,20 +88,20 @@ func build(ctx context.Context, cfg BuildConfig) (Manifest, error) {
 		return Manifest{}, err
 	}
 
-	files, testpmd, err := userland(ctx)
-	if err != nil {
-		return Manifest{}, err
-	}
-	inputs, err := hashInputs(files)
-	if err != nil {
-		return Manifest{}, err
-	}
 	old, err := Load(cfg.Dir)
-	switch {
-	case err != nil && !errors.Is(err, os.ErrNotExist):
+	have := err == nil
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		cfg.logf("%v: building anew", err)
-		old = Manifest{}
-	case err == nil && !cfg.Update && (cfg.Kernel == "" || cfg.Kernel == old.Kernel.Package):
+	}
+	user, err := findUserland(ctx, cfg, old)
+	if err != nil {
+		return Manifest{}, err
+	}
+	inputs, err := hashInputs(user.files)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if have && !cfg.Update && (cfg.Kernel == "" || cfg.Kernel == old.Kernel.Package) {
 		why := old.stale(inputs)
 		if why == nil {
 			why = old.Verify(cfg.Dir)
@@ -120,13 +121,13 @@ func build(ctx context.Context, cfg BuildConfig) (Manifest, error) {
 		Builder: builder,
 		Go:      runtime.Version(),
 		Kernel:  kernel.about,
-		Testpmd: testpmd,
+		Testpmd: user.testpmd,
 		Inputs:  inputs,
 	}
-	if m.Packages, err = owners(ctx, files); err != nil {
+	if m.Packages, err = owners(ctx, user.files); err != nil {
 		return Manifest{}, err
 	}
-	m.Packages = append(m.Packages, kernel.packages...)
+	m.Packages = slices.Concat(m.Packages, user.packages, kernel.packages)
 
 	// The manifest goes first and comes last: in between, what the folder
 	// holds is nobody's word.
@@ -148,7 +149,7 @@ func build(ctx context.Context, cfg BuildConfig) (Manifest, error) {
 	m.Files = append(m.Files, made)
 	cfg.logf("made %s: %s, %d MiB", filepath.Join(cfg.Dir, made.Path), kernel.about.Release, made.Size>>20)
 
-	root := append(files, kernel.modules...)
+	root := slices.Concat(user.files, kernel.modules)
 	made, err = writeFile(cfg.Dir, filepath.Join(Name, "initramfs.cpio"), func(w io.Writer) error {
 		return writeArchive(w, root)
 	})
@@ -156,7 +157,7 @@ func build(ctx context.Context, cfg BuildConfig) (Manifest, error) {
 		return Manifest{}, err
 	}
 	m.Files = append(m.Files, made)
-	cfg.logf("made %s: testpmd %s, %d MiB", filepath.Join(cfg.Dir, made.Path), testpmd, made.Size>>20)
+	cfg.logf("made %s: testpmd %s, %d MiB", filepath.Join(cfg.Dir, made.Path), user.testpmd, made.Size>>20)
 	return m, m.write(cfg.Dir)
 }
 

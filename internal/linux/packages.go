@@ -1,14 +1,17 @@
 package linux
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -167,6 +170,49 @@ func download(ctx context.Context, cfg BuildConfig, cache string, p Package) (st
 		return "", fmt.Errorf("%s %s came with SHA-256 %s, apt's lists say %s", p.Name, p.Version, sum, p.SHA256)
 	}
 	return dst, os.Rename(got[0], dst)
+}
+
+// readDeb calls visit for each regular file in a package, with its path
+// without the leading slash. dpkg-deb checks what it reads, so a package that
+// is cut short is an error here.
+func readDeb(ctx context.Context, deb string, visit func(name string, content io.Reader) error) error {
+	cmd := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readErr := readTar(tar.NewReader(out), visit)
+	// The rest, or dpkg-deb would die of a closed pipe.
+	_, drainErr := io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("unpacking %s: %w: %s", deb, err, trimmed(stderr.Bytes()))
+	}
+	if err := errors.Join(readErr, drainErr); err != nil {
+		return fmt.Errorf("unpacking %s: %w", deb, err)
+	}
+	return nil
+}
+
+func readTar(t *tar.Reader, visit func(name string, content io.Reader) error) error {
+	for {
+		h, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag == tar.TypeReg {
+			if err := visit(path.Clean(h.Name), t); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // packageVersion is the upstream version of the package that a file belongs

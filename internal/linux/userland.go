@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -17,54 +18,59 @@ import (
 )
 
 // applets are the commands of busybox that the init script uses.
-var applets = []string{
-	"awk", "cat", "cut", "insmod", "mkdir", "mount", "nproc", "poweroff",
-	"reboot", "setsid", "sh", "sleep", "stty", "tr", "uname",
-}
+var applets = []string{"awk", "insmod", "mount", "poweroff", "reboot", "setsid", "sh", "sleep", "stty"}
 
 // drivers are those that testpmd needs in the guest and loads by itself: the
 // NIC's, the memory pool's, and the buses they are found on. Each is a file
 // librte_NAME.so.ABI in DPDK's plugin folder.
 var drivers = []string{"net_virtio", "mempool_ring", "bus_pci", "bus_vdev"}
 
-// userland finds the guest's files on this machine, all but the kernel's, and
-// DPDK's version.
-func userland(ctx context.Context) (files []file, version string, err error) {
-	busybox, err := static(ctx, "busybox")
-	if err != nil {
-		return nil, "", err
-	}
+// userland is the guest's files, all but the kernel's.
+type userland struct {
+	files    []file
+	testpmd  string    // its version
+	packages []Package // those that were downloaded for it
+}
+
+// findUserland finds the guest's files on this machine.
+func findUserland(ctx context.Context, cfg BuildConfig, old Manifest) (userland, error) {
 	testpmd, err := exec.LookPath("dpdk-testpmd")
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: install it (Debian's package dpdk-dev), or run ./prepare.sh", err)
+		return userland{}, fmt.Errorf("%w: install it (Debian's package dpdk-dev), or run ./prepare.sh", err)
 	}
-	if version, err = packageVersion(ctx, testpmd); err != nil {
-		return nil, "", err
+	version, err := packageVersion(ctx, testpmd)
+	if err != nil {
+		return userland{}, err
 	}
+	u := userland{testpmd: version}
 
-	set := closure{}
 	libs, err := libraries(ctx, testpmd)
 	if err != nil {
-		return nil, "", err
+		return userland{}, err
 	}
 	plugins, err := findDrivers(libs)
 	if err != nil {
-		return nil, "", err
+		return userland{}, err
 	}
 	more, err := libraries(ctx, plugins...)
 	if err != nil {
-		return nil, "", err
+		return userland{}, err
 	}
+	set := closure{}
 	for _, path := range slices.Concat([]string{testpmd}, libs, plugins, more) {
 		if err := set.add(path); err != nil {
-			return nil, "", err
+			return userland{}, err
 		}
 	}
-	// The loader looks for libraries under the names they have here, and a
-	// folder such as /lib may be a symbolic link here.
-	if testpmd != "/usr/bin/dpdk-testpmd" {
+	if _, ok := set["usr/bin/dpdk-testpmd"]; !ok {
 		set["usr/bin/dpdk-testpmd"] = file{name: "usr/bin/dpdk-testpmd", link: testpmd}
 	}
+
+	busybox, downloaded, err := findBusybox(ctx, cfg, old)
+	if err != nil {
+		return userland{}, err
+	}
+	u.packages = downloaded
 	set["bin/busybox"] = file{name: "bin/busybox", mode: 0o755, source: busybox}
 	for _, a := range applets {
 		set["bin/"+a] = file{name: "bin/" + a, link: "busybox"}
@@ -73,9 +79,9 @@ func userland(ctx context.Context) (files []file, version string, err error) {
 	set["etc/testpmd-version"] = file{name: "etc/testpmd-version", mode: 0o644, data: []byte(version + "\n")}
 
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		files = append(files, set[name])
+		u.files = append(u.files, set[name])
 	}
-	return files, version, nil
+	return u, nil
 }
 
 // closure is a set of files, by their names in the guest, that keeps the names
@@ -89,7 +95,7 @@ func (c closure) add(path string) error {
 	if err != nil {
 		return err
 	}
-	// The folder part first: /lib is a link to usr/lib on a merged system.
+	// Every part in turn: /lib is a link to usr/lib on a merged system.
 	rest := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	at := ""
 	for i, part := range rest {
@@ -202,23 +208,56 @@ func driversIn(dir string) ([]string, error) {
 	return files, nil
 }
 
-// static finds a program that needs no libraries.
-func static(ctx context.Context, name string) (string, error) {
-	path, err := exec.LookPath(name)
+// busyboxPackage has a busybox that needs no libraries.
+const busyboxPackage = "busybox-static"
+
+// findBusybox finds a static busybox: the installed one, or else the one of the
+// package, which is downloaded and not installed, because installing it would
+// remove the package busybox.
+func findBusybox(ctx context.Context, cfg BuildConfig, old Manifest) (path string, downloaded []Package, err error) {
+	if path, err := exec.LookPath("busybox"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return "", nil, err
+		}
+		needs, err := interpreter(path)
+		if err == nil && needs == "" {
+			return path, nil, nil
+		}
+	}
+	cache := filepath.Join(cfg.Dir, "cache")
+	path = filepath.Join(cache, "busybox")
+	for _, p := range old.Packages {
+		if p.Name != busyboxPackage {
+			continue
+		}
+		if _, err := os.Stat(path); err == nil { // what it holds is among the inputs
+			return path, []Package{p}, nil
+		}
+	}
+	d, err := show(ctx, busyboxPackage)
 	if err != nil {
-		return "", fmt.Errorf("%w: install Debian's package busybox-static, or run ./prepare.sh", err)
+		return "", nil, fmt.Errorf("the guest needs a static busybox: %w; run sudo apt-get update once", err)
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return "", err
-	}
-	needs, err := interpreter(path)
+	deb, err := download(ctx, cfg, cache, d.Package)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if needs != "" {
-		return "", fmt.Errorf("%s isn't static, the guest needs the one of Debian's package busybox-static", path)
+	done := false
+	err = readDeb(ctx, deb, func(name string, content io.Reader) error {
+		if name != "bin/busybox" && name != "usr/bin/busybox" {
+			return nil
+		}
+		done = true
+		_, err := writeFile(cache, "busybox", func(w io.Writer) error {
+			_, err := io.Copy(w, content)
+			return err
+		})
+		return err
+	})
+	if err == nil && !done {
+		err = fmt.Errorf("%s has no busybox in it", deb)
 	}
-	return path, nil
+	return path, []Package{d.Package}, err
 }
 
 // run runs a command and returns its standard output. Its language is fixed,

@@ -73,7 +73,7 @@ func tryKVM(ctx context.Context, a agent.Agent, probe func() (Config, func([]byt
 	}
 	c, booted := probe()
 	c.Accel, c.CPU = "kvm", CPUModel("kvm")
-	vm, err := Start(ctx, a, c, agent.Spec{Name: "kvm-probe"}, transcript)
+	vm, err := Start(ctx, a, agent.Spec{Name: "kvm-probe", Argv: c.Argv()}, transcript)
 	if err != nil {
 		return "", err
 	}

@@ -2,11 +2,12 @@ package qemu
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"time"
 
 	"sweep/internal/agent"
 	"sweep/internal/console"
+	"sweep/internal/diagnose"
 )
 
 // VM is a virtual machine that runs.
@@ -15,9 +16,13 @@ type VM struct {
 	proc agent.Process
 }
 
-// Start starts a virtual machine; the guest's serial line is its console.
-func Start(ctx context.Context, a agent.Agent, c Config, spec agent.Spec, transcript io.Writer) (*VM, error) {
-	spec.Argv = c.Argv()
+// Start starts a virtual machine by a command line that Config.Argv made; the
+// guest's serial line is its console. A command line with which the machine
+// would run and nothing arrive is refused.
+func Start(ctx context.Context, a agent.Agent, spec agent.Spec, transcript io.Writer) (*VM, error) {
+	if f := diagnose.SharedMemory(spec.Argv); f != nil {
+		return nil, fmt.Errorf("start %s: %v", spec.Name, f)
+	}
 	proc, err := a.Start(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -30,11 +35,3 @@ func (vm *VM) Identity() agent.Identity { return vm.proc.Identity() }
 
 // End ends the machine at once: nothing in it is worth a shutdown.
 func (vm *VM) End(ctx context.Context) error { return agent.End(ctx, vm.proc) }
-
-// WaitOff waits until the guest has powered the machine off, d at most.
-func (vm *VM) WaitOff(ctx context.Context, d time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	_, err := vm.proc.Wait(ctx)
-	return err
-}

@@ -51,7 +51,7 @@ func writeJSON(w io.Writer, points []results.Point) error {
 		Points []jsonPoint `json:"points"`
 	}{Points: []jsonPoint{}}
 	for _, p := range points {
-		j := jsonPoint{System: p.System, Size: p.Size, Trials: p.Trials, Warnings: slices.Concat([]string{}, p.Errors, p.Warnings)}
+		j := jsonPoint{System: p.System, Size: p.Size, Trials: p.Trials, Warnings: append(append([]string{}, p.Errors...), p.Warnings...)}
 		if p.Trials > 0 {
 			pps := math.Round(p.RxPps*1000) / 1000
 			j.RxPps = &pps
@@ -126,7 +126,12 @@ func writeTable(w io.Writer, markdown bool, run results.Run, trials []results.Tr
 	if err := table.Render(); err != nil {
 		return err
 	}
-	return legend(w, run, trials, points, notes, everywhere)
+	text := legend(run, trials, notes, everywhere)
+	if markdown {
+		text = markdownLines(text)
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 func options(markdown bool) []tablewriter.Option {
@@ -192,22 +197,30 @@ func letters(i int) string {
 	return string(rune('a' + i))
 }
 
-// aboutAll are the warnings that every point carries: they are said once,
+// aboutAll are the warnings that every point with a rate carries: they are said once,
 // under the table, instead of beside each number.
 func aboutAll(run results.Run, points []results.Point) []string {
 	all := slices.Clone(run.Warnings)
-	if len(points) < 2 {
+	var rated []results.Point
+	for _, p := range points {
+		if p.Trials > 0 {
+			rated = append(rated, p)
+		}
+	}
+	if len(rated) == 0 {
 		return all
 	}
-	for _, w := range points[0].Warnings {
-		if !slices.ContainsFunc(points[1:], func(p results.Point) bool { return !slices.Contains(p.Warnings, w) }) {
+	for _, w := range rated[0].Warnings {
+		if !slices.ContainsFunc(rated[1:], func(p results.Point) bool { return !slices.Contains(p.Warnings, w) }) {
 			all = append(all, w)
 		}
 	}
 	return all
 }
 
-func legend(w io.Writer, run results.Run, trials []results.Trial, points []results.Point, notes footnotes, everywhere []string) error {
+// legend explains the table, a line each; lines that go with the one above are
+// indented.
+func legend(run results.Run, trials []results.Trial, notes footnotes, everywhere []string) string {
 	var b strings.Builder
 	b.WriteString("Mpps that arrived, counted by testpmd (rxonly) over " + run.Plan.Duration.String() + "; sizes in bytes without FCS.\n")
 	if run.Plan.Trials == 1 {
@@ -215,18 +228,11 @@ func legend(w io.Writer, run results.Run, trials []results.Trial, points []resul
 	} else {
 		fmt.Fprintf(&b, "Medians of up to %d boots.\n", run.Plan.Trials)
 	}
-	fmt.Fprintf(&b, "Virtual machines ran under %s: %s.\n", strings.ToUpper(run.Accel), run.AccelWhy)
-	switch run.Placement.Share {
-	case "cpu":
-		b.WriteString("Pollers share a CPU here: this shows that the kit works, not how fast a guest is.\n")
-	case "core":
-		b.WriteString("Pollers share a core's two hardware threads here: the rates depend on each other.\n")
-	}
 	for _, n := range everywhere {
 		b.WriteString("Every point: " + n + ".\n")
 	}
-	for _, s := range run.Skipped {
-		fmt.Fprintf(&b, "Not run: %s: %s.\n", s.System, s.Why)
+	for _, line := range notRun(run.Skipped) {
+		b.WriteString(line + "\n")
 	}
 	if len(notes.texts) > 0 {
 		b.WriteString("Marks:\n")
@@ -237,15 +243,43 @@ func legend(w io.Writer, run results.Run, trials []results.Trial, points []resul
 			fmt.Fprintf(&b, "       | %s\n", line)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
+}
+
+// markdownLines makes a list of lines, for Markdown would run them together.
+func markdownLines(text string) string {
+	b := strings.Builder{}
+	b.WriteString("\n")
+	for line := range strings.Lines(text) {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		b.WriteString(line[:indent] + "- " + line[indent:])
+	}
+	return b.String()
+}
+
+// notRun says which systems could not run, those with the same reason in one
+// line.
+func notRun(skipped []results.Skipped) []string {
+	var whys []string
+	names := map[string][]string{}
+	for _, s := range skipped {
+		if names[s.Why] == nil {
+			whys = append(whys, s.Why)
+		}
+		names[s.Why] = append(names[s.Why], s.System.String())
+	}
+	out := make([]string, len(whys))
+	for i, why := range whys {
+		out[i] = fmt.Sprintf("Not run: %s: %s.", strings.Join(names[why], ", "), why)
+	}
+	return out
 }
 
 // consoleOf is what the console showed last when a trial failed in these
 // words.
 func consoleOf(trials []results.Trial, failure string) []string {
 	for _, t := range trials {
-		if t.Error == failure {
+		if t.Error == failure && len(t.Console) > 0 {
 			return t.Console
 		}
 	}

@@ -162,10 +162,7 @@ func writeFile(path string, data []byte) error {
 func Load(path string) (run Run, trials []Trial, problems []string, err error) {
 	b, err := os.ReadFile(filepath.Join(path, runFile))
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return run, nil, nil, fmt.Errorf("%s holds no run: there is no %s in it", path, runFile)
-		}
-		return run, nil, nil, err
+		return run, nil, nil, fmt.Errorf("%s holds no run: %w", path, err)
 	}
 	if err := json.Unmarshal(b, &run); err != nil {
 		return run, nil, nil, fmt.Errorf("%s: %w", filepath.Join(path, runFile), err)

@@ -8,6 +8,7 @@ import (
 
 	"sweep/client"
 	"sweep/internal/agent"
+	"sweep/internal/console"
 	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
@@ -47,13 +48,11 @@ type bench struct {
 // layout is everything that a boot starts, as pure data: what --dry-run shows
 // and what withBench starts are the same.
 type layout struct {
-	dir    string
-	server server.Config
-	client client.Config
-	serverHost,
-	clientHost testpmd.Host
-	vm     qemu.Config
-	vmSpec agent.Spec
+	server                 server.Config
+	client                 client.Config
+	serverHost, clientHost testpmd.Host
+	vm                     qemu.Config
+	vmSpec                 agent.Spec
 }
 
 // lay makes the layout of a boot of a guest, for a folder of its sockets and
@@ -68,10 +67,9 @@ func (l *Lab) lay(name string, dir string, wrap []string) layout {
 	}
 	const net = "net0"
 	vm := l.Guests[name].VM()
-	vm.Accel, vm.CPU = l.Accel, l.CPU
+	vm.Accel, vm.CPU = l.Accel.Name, qemu.CPUModel(l.Accel.Name)
 	vm.Net = append(port.Netdev(net), vhost.NIC{MAC: guestMAC, Queue: queue}.Device(net)...)
 	return layout{
-		dir:        dir,
 		server:     server.Config{Port: port, Wire: serverEnd},
 		client:     client.Config{Wire: clientEnd},
 		serverHost: host(l.Placement.Forwarder),
@@ -104,6 +102,7 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	if err != nil {
 		return err
 	}
+	undo.add(func(ctx context.Context) error { return l.Agent.Remove(ctx, dir) })
 	wrap, down, err := testbed.Up(ctx, l.Agent, l.Wire, logs["wire"])
 	if err != nil {
 		return err
@@ -127,7 +126,7 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 		return err
 	}
 	undo.add(bench.server.Quit)
-	if bench.vm, err = qemu.Start(launch, l.Agent, lay.vm, lay.vmSpec, logs["guest"]); err != nil {
+	if bench.vm, err = qemu.Start(launch, l.Agent, lay.vmSpec, logs["guest"]); err != nil {
 		return err
 	}
 	undo.add(bench.vm.End)
@@ -203,15 +202,22 @@ func (b *bench) halt(ctx context.Context) error {
 	return err
 }
 
-// dead says which of the three has ended.
-func (b *bench) dead() error {
+// transcriptErrs are what of the consoles' words is not on disk.
+func (b *bench) transcriptErrs() (warnings []string) {
+	for _, c := range []*console.Console{b.vm.Console, b.server.Console(), b.client.Console()} {
+		if err := c.Err(); err != nil {
+			warnings = append(warnings, err.Error())
+		}
+	}
+	return warnings
+}
+
+// dead says which of the three has ended, and how.
+func (b *bench) dead(ctx context.Context) error {
 	var errs []error
-	for _, c := range []interface {
-		Ended() bool
-		Name() string
-	}{b.vm.Console, b.server.Console(), b.client.Console()} {
-		if c.Ended() {
-			errs = append(errs, fmt.Errorf("the %s ended in the middle of the trial", c.Name()))
+	for _, c := range []*console.Console{b.vm.Console, b.server.Console(), b.client.Console()} {
+		if exit, ended := c.Exit(ctx); ended {
+			errs = append(errs, fmt.Errorf("the %s ended in the middle of the trial (%v)", c.Name(), exit))
 		}
 	}
 	return errors.Join(errs...)

@@ -69,8 +69,10 @@ func (w *busyWatch) compare(first, last agent.Snapshot) []string {
 		if share < pollingShare {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s (pid %d), none of this run's, used %.0f %% of a CPU and was on CPU %d, which this run polls on",
-			printable(t.Comm), t.PID, 100*share, t.CPU))
+		// No share and no CPU number: the same process should read the same
+		// beside every point.
+		out = append(out, fmt.Sprintf("%s (pid %d), a process that is none of this run's, was busy on a CPU that this run polls on",
+			printable(t.Comm), t.PID))
 	}
 	return out
 }

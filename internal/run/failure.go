@@ -6,21 +6,14 @@ import (
 
 	"sweep/internal/console"
 	"sweep/internal/diagnose"
-	"sweep/internal/results"
 )
 
 // lastLines is how much of a console is shown beside a failure.
 const lastLines = 8
 
-// explain puts into a trial why it failed: a sentence that says what happened,
-// why and what mends it where the console shows a failure that is known, and
-// the console's last lines.
-func explain(t *results.Trial, err error) {
-	t.Error, t.Console = Explain(err)
-}
-
-// Explain returns a failure in one sentence, and the last lines of the console
-// that it was seen on.
+// Explain returns a failure in one sentence, which says what happened, why and
+// what mends it where the console shows a failure that is known, and the last
+// lines of that console.
 func Explain(err error) (sentence string, last []string) {
 	sentence = strings.ReplaceAll(err.Error(), "\n", "; ")
 	var talk *console.Error

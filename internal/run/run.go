@@ -11,6 +11,7 @@ import (
 	"sweep/internal/agent"
 	"sweep/internal/guest"
 	"sweep/internal/plan"
+	"sweep/internal/qemu"
 	"sweep/internal/results"
 	"sweep/internal/testbed"
 )
@@ -28,16 +29,14 @@ type Lab struct {
 	Agent     agent.Agent
 	Placement testbed.Placement
 	Wire      testbed.Wire
-	Accel     string // "kvm" or "tcg"
-	CPU       string // QEMU's CPU model
+	Accel     qemu.Accel
 	Guests    map[string]guest.Guest
 }
 
 // Execute carries out the plan and appends each trial to the folder as it
 // ends. A trial that fails is recorded with its reason and the run goes on;
 // the error is for what makes going on senseless: the context's end, or a
-// folder that takes no more. What holds for every point is returned in
-// warnings whatever happens.
+// folder that takes no more.
 func (l *Lab) Execute(ctx context.Context, p plan.Plan, f *results.Folder, prog Progress) error {
 	for _, b := range p.Boots() {
 		if err := l.boot(ctx, p, b, f, prog); err != nil {
@@ -59,12 +58,14 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 		return nil
 	}
 	var done int
+	var last results.Trial
 	err = l.withBench(ctx, b, f, func(bench *bench) error {
 		for _, t := range b.Trials {
 			prog.Measuring(t)
-			trial, err := bench.trial(ctx, t, p.Duration, prog)
+			var err error
+			last, err = bench.trial(ctx, t, p.Duration, prog)
 			done++
-			if err := errors.Join(record(trial), ctx.Err()); err != nil {
+			if err := errors.Join(record(last), ctx.Err()); err != nil {
 				return stop{err}
 			}
 			if err != nil {
@@ -85,8 +86,12 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 	}
 	// The trials that never came to be measured fail for the same reason.
 	for _, t := range b.Trials[done:] {
-		failed := results.Trial{Trial: t, Started: started, Took: time.Since(started)}
-		explain(&failed, err)
+		failed := results.Trial{Trial: t, Started: started.UTC(), Took: time.Since(started)}
+		if done > 0 {
+			failed.Error, failed.Console = last.Error, last.Console
+		} else {
+			failed.Error, failed.Console = Explain(err)
+		}
 		if err := record(failed); err != nil {
 			return err
 		}
@@ -106,11 +111,13 @@ type cleanups []func(context.Context) error
 func (c *cleanups) add(f func(context.Context) error) { *c = append(*c, f) }
 
 func (c *cleanups) run() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
 	var errs []error
 	for i := len(*c) - 1; i >= 0; i-- {
+		// Each has a deadline of its own: one that hangs takes no time from
+		// the next.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		errs = append(errs, (*c)[i](ctx))
+		cancel()
 	}
 	return errors.Join(errs...)
 }

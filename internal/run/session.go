@@ -98,8 +98,9 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 			return nil, p, nil, &ErrNothing{[]results.Skipped{{System: s, Why: o.Catalog.Missing(ctx, a, s).Error()}}}
 		}
 	}
-	const accel = "tcg" // KVM is known to work only once a machine was booted with it
-	return &Lab{Agent: a, Placement: place, Wire: o.Wire, Accel: accel, CPU: qemu.CPUModel(accel), Guests: guests(o.Catalog, p)}, p, skipped, nil
+	// Whether KVM works is known only once a machine was booted with it.
+	accel := qemu.Accel{Name: "tcg"}
+	return &Lab{Agent: a, Placement: place, Wire: o.Wire, Accel: accel, Guests: guests(o.Catalog, p)}, p, skipped, nil
 }
 
 // Run carries out a whole run on this machine: takes the machine, looks at it,
@@ -174,11 +175,10 @@ func Run(ctx context.Context, o Options, ui Interface) (err error) {
 	for _, w := range record.Warnings {
 		ui.Say("warning: " + w)
 	}
-	accel, err := lab.accel(ctx, o, f, ui)
-	if err != nil {
+	if lab.Accel, err = lab.chooseAccel(ctx, o, f, ui); err != nil {
 		return err
 	}
-	record.Accel, record.AccelWhy = accel.Name, accel.Why
+	record.Accel, record.AccelWhy = lab.Accel.Name, lab.Accel.Why
 	if record.Machine, err = Machine(ctx, a); err != nil {
 		return err
 	}
@@ -190,21 +190,16 @@ func Run(ctx context.Context, o Options, ui Interface) (err error) {
 	return lab.Execute(ctx, p, f, prog)
 }
 
-// accel finds out how virtual machines run here.
-func (l *Lab) accel(ctx context.Context, o Options, f *results.Folder, ui Interface) (qemu.Accel, error) {
+// chooseAccel finds out how virtual machines run here.
+func (l *Lab) chooseAccel(ctx context.Context, o Options, f *results.Folder, ui Interface) (qemu.Accel, error) {
 	transcript, err := f.Console("000-kvm-probe")
 	if err != nil {
 		return qemu.Accel{}, err
 	}
-	accel, err := qemu.ChooseAccel(ctx, l.Agent, o.Catalog.Build, func() (qemu.Config, func([]byte) bool) {
+	return qemu.ChooseAccel(ctx, l.Agent, o.Catalog.Build, func() (qemu.Config, func([]byte) bool) {
 		ui.Say("trying whether KVM boots a guest (10 s at most; remembered until the machine is rebooted)")
 		return o.Catalog.Probe()
 	}, transcript)
-	if err != nil {
-		return accel, err
-	}
-	l.Accel, l.CPU = accel.Name, qemu.CPUModel(accel.Name)
-	return accel, nil
 }
 
 // DefaultResults is a folder's name for a run that starts now.

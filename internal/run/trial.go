@@ -28,9 +28,10 @@ const interval = time.Second
 // trial measures one size. The trial that it returns is whole whatever
 // happens; the error says that the bench can't be used any more.
 func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration, prog Progress) (results.Trial, error) {
-	out := results.Trial{Trial: t, Started: time.Now().UTC(), Settings: b.settings}
+	out := results.Trial{Trial: t, Started: time.Now().UTC(), Settings: b.settings, Warnings: b.lab.caveats()}
 	err := b.measure(ctx, t, duration, prog, &out)
 	out.Took = time.Since(out.Started)
+	out.Warnings = append(out.Warnings, b.transcriptErrs()...)
 	var void voidError
 	switch {
 	case err == nil:
@@ -40,15 +41,36 @@ func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration,
 		out.Error = void.Error() // the numbers are wrong, the bench is not
 		err = nil
 	default:
-		if dead := b.dead(); dead != nil {
-			err = errors.Join(dead, err)
+		// A process that was killed shows in its console's end, and may take
+		// a moment to be reaped.
+		look, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if dead := b.dead(look); dead != nil {
+			out.Error = dead.Error()
+			_, out.Console = Explain(err)
+			break
 		}
-		explain(&out, err)
+		out.Error, out.Console = Explain(err)
 	}
 	if out.Error != "" {
 		out.RxPps, out.RxError = 0, 0
 	}
 	return out, err
+}
+
+// caveats are what a reader must know of every number that the lab measures.
+func (l *Lab) caveats() []string {
+	var out []string
+	if l.Accel.Name == "tcg" {
+		out = append(out, "the guest ran in an emulator (TCG), because "+l.Accel.Why)
+	}
+	switch l.Placement.Share {
+	case "cpu":
+		out = append(out, "pollers shared a CPU, because there are too few: this shows that the kit works, not how fast the guest is")
+	case "core":
+		out = append(out, "pollers shared a core's two hardware threads, because there are too few: the rates depend on each other")
+	}
+	return out
 }
 
 // voidError is what audit found to be impossible.

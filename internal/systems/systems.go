@@ -13,6 +13,7 @@ import (
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
 	"sweep/internal/results"
+	"sweep/unikraft"
 )
 
 // Catalog says what there is.
@@ -34,6 +35,8 @@ func (c Catalog) Missing(ctx context.Context, a agent.Agent, s plan.System) erro
 	switch {
 	case s.Attachment == "vhost-net":
 		return errors.New("this version of the kit has no vhost-net attachment yet; it will need /dev/vhost-net (sudo modprobe vhost_net) and macvtap")
+	case s.Guest == unikraft.Name:
+		return unikraft.Missing()
 	case s.Guest != linux.Name:
 		return fmt.Errorf("this version of the kit has no guest %s yet", s.Guest)
 	}

@@ -75,26 +75,6 @@ func (s *Session) Do(ctx context.Context, command string) (Reply, error) {
 
 var errNudge = errors.New("no prompt yet")
 
-// refusals are the lines by which testpmd refuses a command; it says so
-// nowhere else (app/test-pmd, config.c and cmdline.c).
-var refusals = []string{
-	"Bad arguments",
-	"Command not found",
-	"Ambiguous command",
-	"Invalid port",
-	"Please remove port",
-	"Please stop port",
-	"Please stop all ports",
-	"is now not stopped",
-	"Packet forwarding already started",
-	"Packet forwarding not started",
-	"Not all ports were started",
-	"- give up",
-	"Fail to configure port",
-	"Fail to start port",
-	"Start ports failed",
-}
-
 // Refused says that testpmd did not do what it was told.
 type Refused struct {
 	Command string
@@ -106,11 +86,9 @@ func (e *Refused) Error() string {
 }
 
 func refusal(command string, text []byte) error {
-	for line := range strings.Lines(string(text)) {
-		for _, r := range refusals {
-			if strings.Contains(line, r) {
-				return &Refused{Command: command, Line: strings.TrimSpace(line)}
-			}
+	for _, l := range screenLines(text) {
+		if why, ok := refusalIn(l.text); ok {
+			return &Refused{Command: command, Line: why}
 		}
 	}
 	return nil

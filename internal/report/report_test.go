@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sweep/internal/plan"
+	"sweep/internal/results"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew, to be read before they are committed")
+
+var (
+	uk = plan.System{Guest: "unikraft", Attachment: "vhost-user"}
+	lx = plan.System{Guest: "linux-dpdk", Attachment: "vhost-user"}
+)
+
+func point(s plan.System, size, round int, pps, se float64, failure string, warnings ...string) results.Trial {
+	return results.Trial{
+		Trial: plan.Trial{System: s, Size: size, Round: round, Boot: round},
+		RxPps: pps, RxError: se, Error: failure, Warnings: warnings,
+	}
+}
+
+// sample is a run with all that a table can show.
+func sample() (results.Run, []results.Trial) {
+	const foreign = "stress (pid 7), none of this run's, used 90 % of a CPU"
+	run := results.Run{
+		Plan: plan.Plan{Sizes: []int{64, 1500}, Trials: 2, Duration: 5 * time.Second},
+		Skipped: []results.Skipped{
+			{System: plan.System{Guest: "unikraft", Attachment: "vhost-net"}, Why: "no vhost-net here"},
+			{System: plan.System{Guest: "bare", Attachment: "vhost-user"}, Why: "no image"},
+			{System: plan.System{Guest: "linux-dpdk", Attachment: "vhost-net"}, Why: "no vhost-net here"},
+		},
+		Warnings: []string{"the machine was busy"},
+	}
+	failed := point(lx, 1500, 2, 0, 0, "guest: its kernel panicked, for want of memory: give it more")
+	failed.Console = []string{"[ 1.0] Kernel panic - not syncing", "[ 1.0] ---[ end"}
+	return run, []results.Trial{
+		point(uk, 64, 1, 14_191_420, 1200, ""), point(uk, 64, 2, 14_191_480, 900, ""),
+		point(uk, 1500, 1, 818_558, 40_000, "", foreign),
+		point(lx, 64, 1, 1_651_603, 0, "", foreign, "observers disagree"),
+		point(lx, 1500, 1, 0, 0, failed.Error), failed,
+	}
+}
+
+func TestGolden(t *testing.T) {
+	run, trials := sample()
+	for _, format := range Formats() {
+		var b bytes.Buffer
+		if err := Write(&b, format, run, trials); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", "sample."+format)
+		if *update {
+			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), b.String()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", format, d)
+		}
+	}
+}
+
+// The JSON is what other programs rely on: its keys and types, by hand.
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := Write(&b, "json", results.Run{}, []results.Trial{point(lx, 64, 1, 1234567.8919, 0, ""), point(lx, 128, 1, 0, 0, "why")}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"points":[{"system":"linux-dpdk/vhost-user","size":64,"rx_pps":1234567.892,"trials":1,"warnings":[]},` +
+		`{"system":"linux-dpdk/vhost-user","size":128,"rx_pps":null,"trials":0,"warnings":["why"]}]}` + "\n"
+	if b.String() != want {
+		t.Errorf("%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := Write(&b, "json", results.Run{}, nil); err != nil || !json.Valid(b.Bytes()) || b.String() != `{"points":[]}`+"\n" {
+		t.Errorf("no trial: %s, %v", b.String(), err)
+	}
+}
+
+func TestMpps(t *testing.T) {
+	for _, tt := range []struct {
+		pps, se float64
+		want    string
+	}{
+		{14_191_420, 1200, "14.191"},    // good to the 1000
+		{14_191_420, 12_000, "14.19"},   // to the 10 000
+		{14_191_420, 2e6, "14"},         // two digits at least
+		{818_558, 40, "0.81856"},        // to the 10
+		{818_558, 0.001, "0.8185580"},   // seven at most
+		{1_651_603, 0, "1.65"},          // nothing known: three
+		{84_600, 0, "0.0846"},           // three of a small one
+		{84_600, 900, "0.0846"},         // to the 100
+		{146_000_000, 1_000_000, "146"}, // no decimals
+		{0, 0, "0.00"},
+	} {
+		if got := Mpps(tt.pps, tt.se); got != tt.want {
+			t.Errorf("Mpps(%v, %v) = %s; want %s", tt.pps, tt.se, got, tt.want)
+		}
+	}
+}
+
+func TestLetters(t *testing.T) {
+	for i, want := range map[int]string{0: "a", 25: "z", 26: "aa", 27: "ab", 52: "ba"} {
+		if got := letters(i); got != want {
+			t.Errorf("letters(%d) = %s; want %s", i, got, want)
+		}
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	if err := Write(&bytes.Buffer{}, "xml", results.Run{}, nil); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Tests the kit, with the real programs, on this machine.
+#
+#   ./test.sh        everything once, in under ten minutes on 2 CPUs
+#   ./test.sh fresh  the README's two commands in a bare Debian root (needs root)
+#   ./test.sh soak   the long counts (about an hour); the log goes to docs/soak.log
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")"
+
+# The version is pinned so that a new check can't fail an old commit.
+staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+say() { printf '%s\n' "== $*"; }
+
+# A failed command's output is what its reader needs, a good one's is not.
+quietly() {
+	local log
+	log=$(mktemp)
+	if "$@" >"$log" 2>&1; then
+		rm -f "$log"
+	else
+		local code=$?
+		cat "$log"
+		rm -f "$log"
+		return "$code"
+	fi
+}
+
+# go_test runs tests and counts them: in passed, failed and skipped.
+passed=0 failed=0 skipped=0
+go_test() {
+	local log code=0
+	log=$(mktemp)
+	go test -count=1 -v "$@" >"$log" 2>&1 || code=$?
+	passed=$((passed + $(grep -c '^ *--- PASS' "$log" || true)))
+	skipped=$((skipped + $(grep -c '^ *--- SKIP' "$log" || true)))
+	local bad
+	bad=$(grep -c '^ *--- FAIL' "$log" || true)
+	# A package that doesn't build, or a test that brings its process down,
+	# fails without a line of its own.
+	if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+	failed=$((failed + bad))
+	if [ "$code" -ne 0 ]; then
+		grep -v '^=== \|^ *--- PASS\|^PASS$\|^ok ' "$log" || true
+	else
+		grep '^ok ' "$log" | awk '{print "   " $2, $3}'
+	fi
+	if [ -n "${keep_log:-}" ]; then cat "$log" >>"$keep_log"; fi
+	rm -f "$log"
+}
+
+finish() {
+	say "took $((SECONDS / 60)) min $((SECONDS % 60)) s"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+}
+
+checks() {
+	say "gofmt, go vet, staticcheck, shellcheck, modules"
+	local unformatted
+	unformatted=$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l)
+	if [ -n "$unformatted" ]; then
+		echo "not gofmt'ed: $unformatted"
+		failed=$((failed + 1))
+	fi
+	local check
+	for check in "go vet ./..." "go vet -tags real ./..." "go run $staticcheck ./..." \
+		"go run $staticcheck -tags real ./test/..." "go mod tidy -diff" "go mod verify"; do
+		# shellcheck disable=SC2086 # words are meant
+		quietly $check || { echo "failed: $check"; failed=$((failed + 1)); }
+	done
+	git ls-files -co --exclude-standard | xargs -d '\n' awk 'FNR == 1 && /^#!.*sh/ { print FILENAME }' |
+		xargs -d '\n' shellcheck || failed=$((failed + 1))
+}
+
+case ${1:-} in
+'')
+	./prepare.sh --tests
+	checks
+	say "unit tests"
+	go_test ./...
+	say "the real thing: testpmd, QEMU, a guest (some minutes)"
+	go_test -tags real -timeout 9m ./test
+	finish
+	;;
+fresh)
+	shift
+	exec test/fresh.sh "$@"
+	;;
+soak)
+	./prepare.sh --tests
+	keep_log=$(mktemp)
+	trap 'rm -f "$keep_log"' EXIT
+	{
+		echo "./test.sh soak of $(git describe --always --dirty) on $(uname -sr), $(nproc) CPUs, $(date -u +%F)"
+		say "kill -9 at twenty random moments"
+		SWEEP_SOAK=20 go_test -tags real -timeout 60m -run 'TestKill9$' ./test
+		grep -h 'killed after' "$keep_log" || true
+		say "ten minutes of fuzzing the parser, and two of the failures' table"
+		go_test -run '^$' -fuzz FuzzParse -fuzztime 10m ./internal/testpmd
+		go_test -run '^$' -fuzz FuzzExplain -fuzztime 2m ./internal/diagnose
+		grep -h '^fuzz: elapsed' "$keep_log" | tail -n 1 || true
+		say "the lab against the plain set-up"
+		go run ./bench/lab
+		finish
+	} 2>&1 | tee docs/soak.log
+	;;
+*)
+	sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+	;;
+esac
