@@ -185,7 +185,7 @@ func TestWrongSize(t *testing.T) {
 	}
 	_, err = p.Do(r.ctx, "start")
 	reads(t, err, "already started")
-	if f, err := p.Stop(r.ctx); err != nil || f.TxPackets == 0 {
+	if f, err := p.Stop(r.ctx); err != nil || f.Total == nil || f.Total.TxPackets == 0 {
 		t.Errorf("Stop = %+v, %v", f, err)
 	}
 	_, err = p.Stop(r.ctx)
@@ -286,7 +286,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
 	}
 	t.Logf("\n%s", out)
-	for _, want := range []string{"no space left on device", "what was measured until then is kept"} {
+	for _, want := range []string{"no space left on device: free some", "what was measured until then is kept"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in what the user reads", want)
 		}

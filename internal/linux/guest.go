@@ -28,12 +28,18 @@ const (
 
 // VM is its virtual machine (see guest.Guest).
 func (g Guest) VM() qemu.Config {
+	// Without a manifest there is no image either; the paths are then where
+	// it will be, for a dry run to show.
+	m, err := Load(g.Dir)
+	if err != nil {
+		m.Files = []File{{Path: filepath.Join(Name, "vmlinux")}, {Path: filepath.Join(Name, "initramfs.cpio")}}
+	}
 	return qemu.Config{
 		VCPUs:     vcpus,
 		MemoryMiB: memoryMiB,
-		Kernel:    filepath.Join(g.Dir, Name, "vmlinux"),
-		Initrd:    filepath.Join(g.Dir, Name, "initramfs.cpio"),
-		Append:    "console=ttyS0 quiet panic=-1 cryptomgr.notests tsc=reliable no_timer_check",
+		Kernel:    m.KernelFile(g.Dir),
+		Initrd:    m.InitramfsFile(g.Dir),
+		Append:    "console=ttyS0 quiet panic=-1 cryptomgr.notests tsc=reliable no_timer_check hugepages=32",
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"sweep/internal/console"
 	"sweep/internal/diagnose"
+	"sweep/internal/testpmd"
 )
 
 // lastLines is how much of a console is shown beside a failure.
@@ -16,6 +17,12 @@ const lastLines = 8
 // lines of that console.
 func Explain(err error) (sentence string, last []string) {
 	sentence = strings.ReplaceAll(err.Error(), "\n", "; ")
+	var refused *testpmd.Refused
+	if errors.As(err, &refused) {
+		for _, f := range diagnose.Explain([]byte(refused.Line)) {
+			return sentence + ": " + f.Why + "; " + f.Mend, nil
+		}
+	}
 	var talk *console.Error
 	if !errors.As(err, &talk) {
 		return sentence, nil

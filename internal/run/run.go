@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"sweep/internal/agent"
@@ -53,6 +54,9 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 	record := func(t results.Trial) error {
 		prog.Ended(t)
 		if err := f.Append(t); err != nil {
+			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+				err = fmt.Errorf("%w: free some, or name a folder on another disk with --results", err)
+			}
 			return fmt.Errorf("%w; what was measured until then is kept", err)
 		}
 		return nil

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Makes ready what the kit needs and is missing: packages, the program, the
+# guest's image. It can be run again and again; with nothing to do it says
+# nothing.
+#
+#   ./prepare.sh             all of it
+#   ./prepare.sh --build     only the program (Go alone is needed)
+#   ./prepare.sh --tests     also what ./test.sh needs
+#   ./prepare.sh --packages  only the packages; the one part that needs root
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")"
+
+stage=${1:-all}
+case $stage in
+all | --build | --tests | --packages) ;;
+*)
+	sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+	;;
+esac
+
+say() { printf 'prepare: %s\n' "$*" >&2; }
+die() {
+	say "$@"
+	exit 3
+}
+
+# What is needed, the package that it is in, and what for.
+#   a name: a program on the PATH; a path: a file
+needed() {
+	cat <<-'TABLE'
+		dpdk-testpmd             dpdk-dev          server, client and the guest linux-dpdk
+		qemu-system-x86_64       qemu-system-x86   virtual machines
+		/bin/busybox             busybox-static    the guest's init
+		ip                       iproute2          the veth wire
+		nsenter                  util-linux        the veth wire
+		lz4                      lz4               the guest's kernel, unpacked
+		xz                       xz-utils          the guest's kernel, unpacked
+		zstd                     zstd              the guest's kernel, unpacked
+		/etc/ssl/certs/ca-certificates.crt ca-certificates  Go's module proxy
+	TABLE
+	if [ "$stage" = --tests ]; then
+		cat <<-'TABLE'
+			shellcheck           shellcheck        checking the scripts
+			git                  git               listing the files to check
+			setpriv              util-linux        tests as an ordinary user
+		TABLE
+	fi
+}
+
+# missing lists the packages that are.
+missing() {
+	needed | while read -r what package _; do
+		case $what in
+		/*) [ -e "$what" ] ;;
+		*) command -v "$what" || [ -x "/usr/sbin/$what" ] || [ -x "/sbin/$what" ] ;;
+		esac >/dev/null || echo "$package"
+	done | sort -u
+}
+
+packages() {
+	local list
+	list=$(missing | tr '\n' ' ')
+	list=${list% }
+	[ -n "$list" ] || return 0
+	command -v apt-get >/dev/null || die "these packages are missing, under Debian's names: $list. Install them, then run this again."
+	if [ "$(id -u)" -ne 0 ]; then
+		die "packages are missing ($list). Installing them needs root, once: sudo $PWD/prepare.sh --packages"
+	fi
+	say "installing $list"
+	export DEBIAN_FRONTEND=noninteractive
+	local log
+	log=$(mktemp)
+	# The lists may be missing, or too old for what is served now.
+	# shellcheck disable=SC2086 # words are meant
+	apt-get install -qy --no-install-recommends $list >"$log" 2>&1 || {
+		say "updating apt's lists"
+		apt-get update -q >"$log" 2>&1 && apt-get install -qy --no-install-recommends $list >"$log" 2>&1
+	} || {
+		tail -n 15 "$log" >&2
+		rm -f "$log"
+		die "apt-get could not install them (its last lines stand above; is the network there?)"
+	}
+	rm -f "$log"
+}
+
+# find_go puts a Go on the PATH that is new enough, or says what to do.
+find_go() {
+	local want have
+	want=$(awk '$1 == "go" { print $2 }' go.mod)
+	command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
+	command -v go >/dev/null || die "Go is not installed; this needs Go $want or later: https://go.dev/dl"
+	have=$(go env GOVERSION) && have=${have#go}
+	if [ "$(printf '%s\n' "$want" "$have" | sort -V | head -n 1)" != "$want" ]; then
+		die "Go $have is too old; this needs Go $want or later: https://go.dev/dl"
+	fi
+}
+
+build() {
+	find_go
+	mkdir -p build 2>/dev/null || true
+	[ -w build ] || die "$PWD/build can't be written: make a checkout of your own"
+	local version
+	version=$(git describe --always --dirty 2>/dev/null || echo unknown)
+	[ -x build/sweep ] || say "building the program (the first time takes a minute)"
+	# -o alone doesn't rewrite what hasn't changed; go build finds out in a
+	# fraction of a second.
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.version=$version" -o build/ ./cmd/sweep ||
+		die "go build failed; its words stand above (no network for the modules, perhaps)"
+}
+
+case $stage in
+--packages) packages ;;
+--build) build ;;
+*)
+	packages
+	build
+	build/sweep image >&2 || die "the guest's image could not be built"
+	;;
+esac
