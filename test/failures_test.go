@@ -235,7 +235,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t)
 			s := k.start("--sizes", "64,128,256", "--duration", "2s", "--results", "r")
-			k.waitFor(s, " 64 B: ")
+			k.waitFor(s, " 64 B: 0.")
 			time.Sleep(1500 * time.Millisecond)
 			killed := false
 			for pid, cmdline := range k.marked() {
@@ -245,7 +245,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 				}
 			}
 			if !killed {
-				t.Fatalf("there is no %s among %v", name, k.marked())
+				t.Fatalf("there is no %s among %v:\n%s%s", name, k.marked(), s.out, s.errs)
 			}
 			<-s.ended
 			if code := s.ProcessState.ExitCode(); code != 1 {

@@ -11,6 +11,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -101,7 +102,7 @@ type Process interface {
 	// must be drained; it is closed when the terminal is at its end.
 	Output() <-chan Chunk
 
-	// Write types on the process's terminal.
+	// Write types on the process's terminal; ErrGone where that is closed.
 	Write(ctx context.Context, p []byte) error
 
 	// Signal sends a signal. It is no error if the process is gone.
@@ -110,6 +111,9 @@ type Process interface {
 	// Wait waits for the end of the process.
 	Wait(ctx context.Context) (Exit, error)
 }
+
+// ErrGone says that a process has closed its terminal.
+var ErrGone = errors.New("the process is gone")
 
 // Chunk is a piece of a process's output and the time it was read at.
 type Chunk struct {

@@ -42,14 +42,14 @@ type orders struct {
 // that, the journal knows the child. There is no moment at which a process
 // runs that nobody knows of.
 func RunChild() {
-	if err := becomeOrders(); err != nil {
-		report := os.NewFile(childReport, "report")
-		fmt.Fprint(report, err)
-		report.Close()
-	}
+	err := becomeOrders()
+	report := os.NewFile(childReport, "report")
+	fmt.Fprint(report, err)
+	report.Close()
 	os.Exit(125)
 }
 
+// becomeOrders returns only to say why it could not.
 func becomeOrders() error {
 	unix.CloseOnExec(childOrders)
 	unix.CloseOnExec(childReport)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,34 +213,35 @@ func (l *Local) Find(_ context.Context, names ...string) error {
 	return nil
 }
 
+// exchangeDeadline is how long an answer on a socket may take; it takes a
+// millisecond on a quiet machine.
+const exchangeDeadline = 10 * time.Second
+
 // Exchange implements [Agent].
 func (l *Local) Exchange(ctx context.Context, socket string, requests ...string) ([]Reading, error) {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unixpacket", socket) // SOCK_SEQPACKET
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: %w", err)
+		return nil, err
 	}
-	defer unix.Close(fd)
-	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", socket, err)
+	defer conn.Close()
+	end := time.Now().Add(exchangeDeadline)
+	if e, ok := ctx.Deadline(); ok && e.Before(end) {
+		end = e
 	}
-	wait := 2 * time.Second
-	if end, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(end))
-	}
-	tv := unix.NsecToTimeval(int64(max(wait, time.Millisecond)))
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
+	if err := conn.SetDeadline(end); err != nil {
 		return nil, fmt.Errorf("%s: %w", socket, err)
 	}
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, 64<<10) // telemetry's greeting promises no more than 16 KiB
 	var out []Reading
 	for i := -1; i < len(requests); i++ {
 		r := Reading{Path: socket, Before: now()}
 		if i >= 0 {
-			if _, err := unix.Write(fd, []byte(requests[i])); err != nil {
+			if _, err := conn.Write([]byte(requests[i])); err != nil {
 				return out, fmt.Errorf("ask %s for %s: %w", socket, requests[i], err)
 			}
 		}
-		n, err := unix.Read(fd, buf)
+		n, err := conn.Read(buf)
 		if err != nil {
 			return out, fmt.Errorf("read from %s: %w", socket, err)
 		}

@@ -66,10 +66,11 @@ func (p *localProcess) Write(ctx context.Context, b []byte) error {
 	if !ok {
 		end = time.Now().Add(10 * time.Second)
 	}
-	if err := p.tty.SetWriteDeadline(end); err != nil && !errors.Is(err, os.ErrNoDeadline) {
-		return err
-	}
+	_ = p.tty.SetWriteDeadline(end) // fails only on a closed file, as Write does then
 	_, err := p.tty.Write(b)
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EIO) {
+		return ErrGone
+	}
 	return err
 }
 

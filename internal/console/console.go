@@ -106,7 +106,7 @@ func (c *Console) Err() error {
 // Type types on the terminal.
 func (c *Console) Type(ctx context.Context, s string) error {
 	if err := c.proc.Write(ctx, []byte(s)); err != nil {
-		if c.Ended() {
+		if errors.Is(err, agent.ErrGone) {
 			err = ErrEnded
 		}
 		return c.fail(fmt.Sprintf("type %q", s), err)

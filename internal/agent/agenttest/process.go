@@ -72,7 +72,7 @@ func (p *Process) Write(_ context.Context, b []byte) error {
 	p.mu.Lock()
 	if p.ended {
 		p.mu.Unlock()
-		return syscall.EIO
+		return agent.ErrGone
 	}
 	p.typed.Write(b)
 	for _, c := range b {
