@@ -69,19 +69,24 @@ packages() {
 	fi
 	say "installing $list"
 	export DEBIAN_FRONTEND=noninteractive
-	local log
 	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
 	# The lists may be missing, or too old for what is served now.
 	# shellcheck disable=SC2086 # words are meant
-	apt-get install -qy --no-install-recommends $list >"$log" 2>&1 || {
+	apt install -qy --no-install-recommends $list || {
 		say "updating apt's lists"
-		apt-get update -q >"$log" 2>&1 && apt-get install -qy --no-install-recommends $list >"$log" 2>&1
+		apt update -q && apt install -qy --no-install-recommends $list
 	} || {
 		tail -n 15 "$log" >&2
-		rm -f "$log"
 		die "apt-get could not install them (its last lines stand above; is the network there?)"
 	}
-	rm -f "$log"
+}
+
+# apt runs apt-get, with a dot for each package that comes and is unpacked: it
+# can take a minute.
+apt() {
+	apt-get "$@" 2>&1 | tee "$log" |
+		awk '/^(Get:|Unpacking|Setting up)/ { printf "." > "/dev/stderr"; any = 1 } END { if (any) print "" > "/dev/stderr" }'
 }
 
 # find_go puts a Go on the PATH that is new enough, or says what to do.

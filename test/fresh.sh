@@ -32,25 +32,25 @@ root=$(mktemp -d /var/tmp/sweep-fresh-XXXXXX)
 trap 'rm -rf "$root"' EXIT
 
 say "a bare root"
-mmdebstrap --quiet --variant=minbase --mode=root bookworm "$root/root" \
+mmdebstrap --quiet --variant=minbase --mode=root bookworm "$root/debian" \
 	"deb http://deb.debian.org/debian bookworm main" \
 	"deb http://deb.debian.org/debian bookworm-updates main" \
 	"deb http://deb.debian.org/debian-security bookworm-security main"
 # Nothing of this machine's lists: a bare system may have none.
-rm -rf "$root/root/var/lib/apt/lists"/*
-mkdir -p "$root/root/usr/local" "$root/root/kit"
-cp -a "$(go env GOROOT)" "$root/root/usr/local/go"
+rm -rf "$root/debian/var/lib/apt/lists"/*
+mkdir -p "$root/debian/usr/local" "$root/debian/kit"
+cp -a "$(go env GOROOT)" "$root/debian/usr/local/go"
 if [ -n "$tree" ]; then
-	git -C "$top" archive "$tree" | tar -x -C "$root/root/kit"
+	git -C "$top" archive "$tree" | tar -x -C "$root/debian/kit"
 else
-	(cd "$top" && git ls-files -z -co --exclude-standard | tar -c --null -T - --ignore-failed-read 2>/dev/null) | tar -x -C "$root/root/kit"
+	(cd "$top" && git ls-files -z -co --exclude-standard | tar -c --null -T - --ignore-failed-read 2>/dev/null) | tar -x -C "$root/debian/kit"
 fi
-cp /etc/resolv.conf "$root/root/etc/resolv.conf"
+cp /etc/resolv.conf "$root/debian/etc/resolv.conf"
 
 # Certificates of this machine's own, for one behind a proxy that signs anew.
 if [ -d /usr/local/share/ca-certificates ]; then
-	mkdir -p "$root/root/usr/local/share/ca-certificates"
-	cp -a /usr/local/share/ca-certificates/. "$root/root/usr/local/share/ca-certificates/"
+	mkdir -p "$root/debian/usr/local/share/ca-certificates"
+	cp -a /usr/local/share/ca-certificates/. "$root/debian/usr/local/share/ca-certificates/"
 fi
 
 # inside runs a command in the root, in mount and pid namespaces of its own:
@@ -67,7 +67,7 @@ inside() {
 		exec chroot "$root" env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
 			PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			${GOPROXY:+GOPROXY="$GOPROXY"} ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-			"$@"' inside "$root/root" "$@"
+			"$@"' inside "$root/debian" "$@"
 }
 
 # timed runs a step and checks its time, in seconds.
@@ -86,11 +86,11 @@ timed 300 "the first ./sweep" inside sh -c 'cd /kit && ./sweep --sizes 64,1500 -
 timed 60 "the second ./sweep" inside sh -c 'cd /kit && ./sweep --sizes 64,1500 --results /second'
 say "what was measured"
 for run in first second; do
-	cat "$root/root/$run/linux-dpdk-vhost-user.csv"
+	cat "$root/debian/$run/linux-dpdk-vhost-user.csv"
 	# Each line above zero, and the frames as long as the size.
-	awk -F '\t' 'NR > 1 && !($2 > 0) { bad = 1 } END { exit bad || NR != 3 }' "$root/root/$run/linux-dpdk-vhost-user.csv"
+	awk -F '\t' 'NR > 1 && !($2 > 0) { bad = 1 } END { exit bad || NR != 3 }' "$root/debian/$run/linux-dpdk-vhost-user.csv"
 	for size in 64 1500; do
-		grep -q "\"size\":${size},.*\"bytes_per_packet\":${size}[,}]" "$root/root/$run/trials.jsonl"
+		grep -q "\"size\":${size},.*\"bytes_per_packet\":${size}[,}]" "$root/debian/$run/trials.jsonl"
 	done
 done
 inside sh -c 'cd /kit && ./clean.sh'
