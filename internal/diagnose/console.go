@@ -1,9 +1,6 @@
 package diagnose
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // prompt is testpmd's. Log lines come glued to it, for it ends no line.
 const prompt = "testpmd> "
@@ -85,7 +82,10 @@ func undated(s string) string {
 	if s == "" || (s[0] < '0' || s[0] > '9') && (s[0] < 'A' || s[0] > 'Z') {
 		return s
 	}
-	return s[len(regexpDated().FindString(s)):]
+	if m := regexpDated().find(s); m != nil {
+		return s[len(m[0]):]
+	}
+	return s
 }
 
 var regexpDated = lazily(`^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:std(?:out|err) [FP] )?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./-]+(?:\[\d+\])?: )`)
@@ -178,10 +178,10 @@ func (c *console) has(i int, pieces ...string) bool {
 
 // before is the nearest line before i, of the same process, that re matches;
 // its groups, or nil.
-func (c *console) before(i int, re *regexp.Regexp) []string {
+func (c *console) before(i int, re *pattern) []string {
 	from, _ := c.around(i)
 	for j := i - 1; j >= from; j-- {
-		if m := re.FindStringSubmatch(c.lines[j].text); m != nil {
+		if m := re.find(c.lines[j].text); m != nil {
 			return m
 		}
 	}
@@ -189,10 +189,10 @@ func (c *console) before(i int, re *regexp.Regexp) []string {
 }
 
 // after is the same after i.
-func (c *console) after(i int, re *regexp.Regexp) []string {
+func (c *console) after(i int, re *pattern) []string {
 	_, to := c.around(i)
 	for j := i + 1; j < to; j++ {
-		if m := re.FindStringSubmatch(c.lines[j].text); m != nil {
+		if m := re.find(c.lines[j].text); m != nil {
 			return m
 		}
 	}
@@ -200,12 +200,12 @@ func (c *console) after(i int, re *regexp.Regexp) []string {
 }
 
 // all are the first groups of re in every line near i, each once, in order.
-func (c *console) all(i int, re *regexp.Regexp) []string {
+func (c *console) all(i int, re *pattern) []string {
 	from, to := c.around(i)
 	var got []string
 	seen := map[string]bool{}
 	for _, l := range c.lines[from:to] {
-		if m := re.FindStringSubmatch(l.text); m != nil && !seen[m[1]] {
+		if m := re.find(l.text); m != nil && !seen[m[1]] {
 			seen[m[1]] = true
 			got = append(got, m[1])
 		}

@@ -44,14 +44,23 @@ func (f Finding) String() string { return f.What + ": " + f.Why + "; " + f.Mend 
 // is, only where no cause was recognised. The order is that of the lines.
 func Explain(text []byte) []Finding {
 	c := newConsole(text)
+	rules := table()
+	said := make([]bool, len(rules)) // of what is said once
 	var hits []hit
 	for i, l := range c.lines {
-		if l.text == "" {
-			continue
+		if l.text == "" || i > 0 && l.text == c.lines[i-1].text && l.run == c.lines[i-1].run {
+			continue // a line that repeats the one before says nothing new
 		}
-		for _, r := range table() {
-			if h, ok := r.on(c, i); ok {
+		for r := range rules {
+			if said[r] {
+				if rules[r].re.find(l.text) != nil {
+					break
+				}
+				continue
+			}
+			if h, ok := rules[r].on(c, i); ok {
 				hits = append(hits, h)
+				said[r] = rules[r].once
 				break // a line is one failure
 			}
 		}
@@ -107,17 +116,20 @@ func Last(text []byte, n int) []string {
 		switch {
 		case strings.HasPrefix(l, "Usage: "):
 			help = true
-		case help && !helpLine(l):
+		case strings.Contains(l, detected):
 			help = false
 		}
-		if !help && l != "" && l != strings.TrimSpace(prompt) && !comment(l) {
+		if l != "" && l != strings.TrimSpace(prompt) && !comment(l) && !(help && helpLine(l)) {
 			last = append(last, l)
 		}
 	}
 	return last[max(0, len(last)-n):]
 }
 
-// helpLine tells the pages of options from what comes after them.
+// helpLine tells the pages of options from what is printed among them: on a
+// pipe their first half may come before the error and their second after it.
 func helpLine(l string) bool {
-	return l == "" || l[0] == ' ' || l[0] == '\t' || strings.HasSuffix(l, "options:") || strings.HasSuffix(l, "options):")
+	return strings.HasPrefix(l, "Usage: ") ||
+		(l[0] == ' ' || l[0] == '\t') && !strings.HasPrefix(l, "  Cause: ") ||
+		strings.Contains(l, "options") && strings.HasSuffix(l, ":")
 }

@@ -69,7 +69,8 @@ func ealRules() []rule {
 			kind: "hugepages-size-empty", rank: note,
 			match: noneFree,
 			more: func(c *console, i int, v values) bool {
-				if lacksHugepages(c, i) {
+				// Where EAL then goes on to its ports it had memory enough.
+				if lacksHugepages(c, i) || c.has(i, "Configuring Port ", "Interactive-mode selected") {
 					return false
 				}
 				v["size"] = pageSize(v["kib"])
@@ -192,7 +193,7 @@ func ealRules() []rule {
 			match: `Primary and secondary process DPDK version mismatch`,
 			what:  "the two DPDK processes are of different versions",
 			why:   "a secondary process works on the primary's memory and must be of the same build",
-			mend:  "start both from the same installation (dpdk-testpmd --version shows it), or give this one its own --file-prefix",
+			mend:  "start both from the same installation (pkg-config --modversion libdpdk shows one), or give this one its own --file-prefix",
 		},
 		{
 			kind: "secondary-refused", rank: cause,
@@ -328,14 +329,14 @@ func ealRules() []rule {
 			match: `(?:testpmd\S*|dpdk-\S+|pktgen\S*): (?:unrecognized option|invalid option --|option) '?(?P<option>[^' ]+)'?`,
 			what:  "testpmd doesn't know {option}, or its value is missing",
 			why:   "EAL options stand before --, testpmd's own after it, and this version may not have it",
-			mend:  "compare with dpdk-testpmd --help and dpdk-testpmd -- --help",
+			mend:  "compare with dpdk-testpmd --help and dpdk-testpmd --no-huge --no-pci -- --help",
 		},
 		{
 			kind: "option-unknown", rank: cause,
 			match: `ARGPARSE: (?:unknown argument|argument) (?P<option>\S+?)(?:!| doesn't have value!| repeat!)`,
 			what:  "testpmd doesn't take {option}",
 			why:   "EAL options stand before --, testpmd's own after it, and each is given once, with its value",
-			mend:  "compare with dpdk-testpmd --help and dpdk-testpmd -- --help",
+			mend:  "compare with dpdk-testpmd --help and dpdk-testpmd --no-huge --no-pci -- --help",
 		},
 		{
 			kind: "options-exclude", rank: cause,
@@ -394,7 +395,7 @@ func ealRules() []rule {
 			match: `EAL: (?P<path>/?[^:]+\.so[^:]*|/[^:]+): (?P<err>cannot open shared object file.*|file too short|invalid ELF header|cannot dynamically load.*|wrong ELF class.*)`,
 			what:  "DPDK can't load the plugin {path} ({err})",
 			why:   "the file isn't there, or is no driver of this build",
-			mend:  "see what there is with ls $(pkg-config --variable=driverdir libdpdk), and pass that with -d",
+			mend:  "find /usr -name 'librte_net_*' shows what there is: pass one of these with -d, or leave -d out",
 		},
 		{
 			kind: "plugin-folder", rank: cause,
@@ -414,14 +415,14 @@ func endings() []rule {
 			match: `failed to initialize (?P<dev>\S+) device`,
 			what:  "DPDK couldn't bring up the device {dev}",
 			why:   "its driver refused it: an argument is missing or wrong, or what it attaches to isn't there",
-			mend:  "compare its arguments with the driver's page, and start testpmd with --log-level=pmd:debug to see the step that fails",
+			mend:  "compare its arguments with the driver's page, and start testpmd with --log-level='*:8' to see the step that fails",
 		},
 		{
 			kind: "bus-probe", rank: ending,
 			match: `Bus \((?P<bus>\w+)\) probe failed`,
 			what:  "a device on DPDK's bus {bus} could not be used",
 			why:   "the line before may say which",
-			mend:  "start testpmd with --log-level=eal:debug --log-level=pmd:debug",
+			mend:  "start testpmd with --log-level='*:8'",
 		},
 		{
 			kind: "testpmd-option-value", rank: effect,
@@ -429,7 +430,7 @@ func endings() []rule {
 			not:   `Cannot (?:init(?:ialize)?|probe) (?:RTE_)?EAL|Command line is`,
 			what:  "testpmd doesn't take the value of an option ({cause})",
 			why:   "the option that it names has another range on this machine or in this version",
-			mend:  "choose a value within it; dpdk-testpmd -- --help explains each option",
+			mend:  "choose a value within it; dpdk-testpmd --no-huge --no-pci -- --help explains each option",
 		},
 		{
 			kind: "gave-up", rank: effect,
@@ -437,11 +438,11 @@ func endings() []rule {
 			not:   `Cannot (?:init(?:ialize)?|probe) (?:RTE_)?EAL|Start ports failed|Command line is|Error with EAL`,
 			what:  "testpmd gave up ({cause})",
 			why:   "this kit knows no more about that reason",
-			mend:  "start it again with --log-level=eal:debug --log-level=pmd:debug",
+			mend:  "start it again with --log-level='*:8'",
 		},
 		{
 			// The message is the next line.
-			kind: "panic", rank: effect,
+			kind: "panic", rank: ending,
 			match: `PANIC in (?P<func>\w+)\(\)`,
 			more: func(c *console, i int, v values) bool {
 				if m := c.after(i, regexpPanic()); m != nil {
@@ -451,14 +452,14 @@ func endings() []rule {
 			},
 			what: "DPDK panicked in {func}{msg|}",
 			why:  "it met a state that it can't go on from",
-			mend: "start it again with --log-level=eal:debug to see what came before",
+			mend: "start it again with --log-level='*:8' to see what came before",
 		},
 		{
 			kind: "eal-fatal", rank: ending,
 			match: `EAL: (?:FATAL: )?(?P<err>Cannot init [^\n]+|Cannot (?:allocate worker|set affinity|scan the buses|probe devices|clear runtime directory|detect lcores)[^\n]*|Invalid 'command line' arguments\.?|failed to (?:init mp channel|register mp callback)[^\n]*|unsupported cpu type\.?|Cannot create runtime directory)`,
 			what:  "DPDK's EAL stopped ({err})",
 			why:   "what it printed before says more than this kit recognises",
-			mend:  "start it again with --log-level=eal:debug",
+			mend:  "start it again with --log-level='*:8'",
 		},
 		{
 			kind: "exited", rank: exit,
@@ -471,7 +472,7 @@ func endings() []rule {
 			},
 			what: "testpmd ended with code {code}",
 			why:  "{why|it gave no cause}",
-			mend: "read the console's last lines, and start it again with --log-level=eal:debug",
+			mend: "read the console's last lines, and start it again with --log-level='*:8'",
 		},
 	}
 }
@@ -543,9 +544,9 @@ func prefixOf(_ *console, _ int, v values) bool {
 func deviceKind(_ *console, _ int, v values) bool {
 	name, _, _ := strings.Cut(v["dev"], ",")
 	v["dev"] = name
-	if driver := strings.TrimRight(name, "0123456789"); !regexpPCI().MatchString(name) && strings.Contains(driver, "_") {
+	if driver := strings.TrimRight(name, "0123456789"); regexpPCI().find(name) == nil && strings.Contains(driver, "_") {
 		v["why"] = "the driver " + driver + " isn't loaded, or its name is misspelt"
-		v["mend"] = "see ls $(pkg-config --variable=driverdir libdpdk) | grep " + strings.TrimPrefix(driver, "net_") + ", install the driver's package, or load it with -d librte_" + driver + ".so"
+		v["mend"] = "see find /usr -name 'librte_" + driver + "*', install the driver's package where that finds nothing, or load what it finds with -d"
 		return true
 	}
 	v["why"] = "it is neither a PCI address nor the name of a virtual device, or that bus's driver (librte_bus_pci.so) isn't loaded"

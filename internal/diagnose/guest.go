@@ -1,5 +1,7 @@
 package diagnose
 
+import "strings"
+
 // guestRules are what ends a guest: the panics of Linux, Unikraft's crashes, a
 // machine with nothing to boot.
 func guestRules() []rule {
@@ -129,6 +131,34 @@ func guestRules() []rule {
 			what:  "Unikraft's virtio driver gave up its NIC ({what})",
 			why:   "the device isn't what that driver takes, or memory is short",
 			mend:  "give it a transitional device (-device virtio-net-pci without disable-legacy=on, its rings no larger than 1024) and more memory (-m 64M)",
+		},
+		{
+			// The start script of this kit's own Linux guest, internal/linux/image/init.
+			kind: "guest-script", rank: cause,
+			match: `sweep-guest: error (?P<err>[^:]+)(?:: (?P<more>.+))?`,
+			what:  "the guest's start script gave up ({err})",
+			why:   "{more|without that it can't give testpmd its NIC and its memory}",
+			mend:  "{mend}",
+			more: func(_ *console, _ int, v values) bool {
+				switch {
+				case strings.Contains(v["err"], "memory"):
+					v["mend"] = "give the machine more (-m 256M), or fewer pages (sweep.hugepages=16 in -append)"
+				case strings.Contains(v["err"], "virtio"):
+					v["mend"] = "add -device virtio-net-pci,netdev=n0 to QEMU's command line"
+				case strings.Contains(v["err"], "parameter"):
+					v["mend"] = "correct it in -append"
+				default:
+					v["mend"] = "build the image anew for its kernel: sweep image"
+				}
+				return true
+			},
+		},
+		{
+			kind: "guest-testpmd-ended", rank: effect,
+			match: `sweep-guest: testpmd ended code=(?P<code>[1-9]\d*)`,
+			what:  "the guest's testpmd ended (code {code})",
+			why:   "it could not start, or crashed",
+			mend:  "read what it printed before that line",
 		},
 		{
 			kind: "guest-shell", rank: note, once: true,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"syscall"
 )
@@ -256,7 +257,7 @@ func PeerAddress(forwarder []byte, port int, receiver []byte) *Finding {
 // group is the last match's first group in the readable text: the
 // configuration that was printed last is the one in force.
 func group(text []byte, re string) string {
-	m := lazily(re)().FindAllStringSubmatch(strings.Join(readable(text), "\n"), -1)
+	m := regexp.MustCompile(re).FindAllStringSubmatch(strings.Join(readable(text), "\n"), -1)
 	if m == nil {
 		return ""
 	}

@@ -14,7 +14,7 @@ func qemuRules() []rule {
 		// vhost-user that prints nothing.
 		{
 			kind: "guest-memory-not-shared", rank: cause,
-			match: `(?:^|[\s/"'])(?:qemu-system-\w+|qemu-kvm|kvm)["']?\s+.*-\w`,
+			match: `(?:^|[\s/"'])(?:qemu-system-\w+|qemu-kvm|kvm)["']?\s+(?:.*-\w|\\$)`,
 			not:   `(?:qemu-system-\w+|qemu-kvm|kvm): `,
 			more: func(c *console, i int, v values) bool {
 				f := SharedMemory(commandLine(c, i))
@@ -38,10 +38,14 @@ func qemuRules() []rule {
 		{
 			kind: "vhost-socket-stale", rank: cause,
 			match: connect + `(?P<err>Connection refused)`,
-			more:  connectPath,
-			what:  "nobody listens on {path}",
-			why:   "{why}",
-			mend:  "{mend}",
+			more: func(c *console, i int, v values) bool {
+				connectPath(c, i, v)
+				// An address of the network is left to another rule.
+				return strings.HasPrefix(v["path"], "/") || !strings.Contains(v["path"], ":")
+			},
+			what: "nobody listens on {path}",
+			why:  "the file was left by a testpmd that was killed, and QEMU connects once, when it starts",
+			mend: "start the vhost testpmd first and wait until ss -xl | grep {path} shows it; rm {path} takes the stale file away",
 		},
 		{
 			kind: "vhost-socket-missing", rank: cause,
@@ -233,7 +237,17 @@ func qemuRules() []rule {
 			match: `Property '?(?P<dev>[\w-]+)\.(?P<prop>[\w-]+)'? not found`,
 			what:  "the device {dev} has no property {prop}",
 			why:   "it is misspelt, or this QEMU is older or newer than the command line",
-			mend:  "qemu-system-x86_64 -device {dev},help lists them",
+			mend:  "qemu-system-x86_64 {help} lists them",
+			more: func(_ *console, _ int, v values) bool {
+				v["help"] = "-device " + v["dev"] + ",help"
+				if strings.HasSuffix(v["dev"], "-accel") {
+					v["help"] = "-accel help"
+				}
+				if name, ok := strings.CutSuffix(v["dev"], "-machine"); ok {
+					v["help"] = "-machine " + name + ",help"
+				}
+				return true
+			},
 		},
 		{
 			kind: "qemu-device-unknown", rank: cause,
@@ -309,16 +323,10 @@ func qemuRules() []rule {
 		},
 		{
 			kind: "kvm-msr", rank: cause,
-			match: `failed to set MSR (?P<msr>0x[0-9a-f]+) to (?P<to>0x[0-9a-f]+)|(?P<assert>kvm_\w*put_msrs|kvm_buf_set_msrs): Assertion`,
-			what:  "KVM refused the CPU model that QEMU set up{msr|}",
+			match: `failed to set MSR (?P<msr>0x[0-9a-f]+) to (?P<to>0x[0-9a-f]+)`,
+			what:  "KVM refused the CPU model that QEMU set up (MSR {msr})",
 			why:   "-cpu host promises what this host's KVM, nested or paravirtual, doesn't do",
-			mend:  "choose -cpu qemu64 (or max with -pmu=off), or run with -accel tcg",
-			more: func(_ *console, _ int, v values) bool {
-				if v["msr"] != "" {
-					v["msr"] = " (MSR " + v["msr"] + ")"
-				}
-				return true
-			},
+			mend:  "choose -cpu qemu64 (or max,pmu=off), or run with -accel tcg",
 		},
 		{
 			kind: "kvm-internal-error", rank: cause,
@@ -376,7 +384,7 @@ func qemuRules() []rule {
 			why:   "its whole -m comes from hugepages, which testpmd takes from too, and with a NUMA policy from one node only",
 			mend:  "see grep . /sys/devices/system/node/node*/hugepages/*/free_hugepages, then echo N > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages for -m and testpmd together, or take less, or memory-backend-memfd without hugetlb=on",
 			more: func(c *console, i int, v values) bool {
-				if m := regexpSizeArg().FindStringSubmatch(c.lines[i].text); m != nil {
+				if m := regexpSizeArg().find(c.lines[i].text); m != nil {
 					v["size"] = " of " + m[1]
 				}
 				return true
@@ -473,6 +481,7 @@ func qemuRules() []rule {
 		{
 			kind: "image-file", rank: cause,
 			match: `Could not open '(?P<path>[^']+)': (?P<err>.+)|(?P<err2>Image is not in \S+ format)`,
+			not:   `EAL: `,
 			what:  "QEMU can't use {path|a disk image} ({err})",
 			why:   "the file isn't there, isn't this user's, or is of another format",
 			mend:  "qemu-img info {path|IMAGE} shows its format",
@@ -515,7 +524,7 @@ func qemuRules() []rule {
 		{
 			kind: "qemu-message", rank: note,
 			match: `(?:^|\s)(?:qemu-system-\w+|qemu-kvm): (?P<err>.+)`,
-			not:   `(?:warning|info): `,
+			not:   `(?:warning|info): |falling back to `,
 			what:  "QEMU says {err}",
 			why:   "this kit doesn't know that message",
 			mend:  "read on whether the guest runs all the same",
@@ -534,21 +543,13 @@ var (
 	regexpServer  = lazily(`"?(qemu-system-\w+|qemu-kvm|kvm)"?$`)
 )
 
-// connectPath adds the socket's path where the message lacks it, and tells
-// network addresses from files.
+// connectPath adds the socket's path where the message lacks it.
 func connectPath(c *console, i int, v values) bool {
 	if v["path"] == "" {
 		v["path"] = "its socket"
-		if m := regexpPathArg().FindStringSubmatch(c.lines[i].text); m != nil {
+		if m := regexpPathArg().find(c.lines[i].text); m != nil {
 			v["path"] = m[1]
 		}
-	}
-	if !strings.HasPrefix(v["path"], "/") && strings.Contains(v["path"], ":") {
-		v["why"] = "the process that should isn't running yet"
-		v["mend"] = "start it first, then QEMU"
-	} else {
-		v["why"] = "the file was left by a testpmd that was killed, and QEMU connects once, when it starts"
-		v["mend"] = "start the vhost testpmd first and wait until ss -xl | grep " + v["path"] + " shows it; rm " + v["path"] + " takes the stale file away"
 	}
 	return true
 }
@@ -567,6 +568,12 @@ func nothingAfter(c *console, i int) bool {
 // that end with a backslash go on in the next one.
 func commandLine(c *console, i int) []string {
 	const most = 200 // lines
+	// A line that goes on with a command line that was seen is not looked at.
+	for j := i - 1; j >= 0 && i-j < most && strings.HasSuffix(c.lines[j].text, `\`); j-- {
+		if strings.Contains(c.lines[j].text, "qemu-") {
+			return nil
+		}
+	}
 	var b strings.Builder
 	for j := i; j < len(c.lines) && j-i < most; j++ {
 		s, more := strings.CutSuffix(c.lines[j].text, `\`)
@@ -577,7 +584,7 @@ func commandLine(c *console, i int) []string {
 	}
 	words := split(b.String())
 	for k, w := range words {
-		if regexpServer().MatchString(w) {
+		if regexpServer().find(w) != nil {
 			return words[k:]
 		}
 	}

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"maps"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -46,9 +45,8 @@ type values map[string]string
 // compiled is a rule ready to use.
 type compiled struct {
 	rule
-	re, not *regexp.Regexp
-	piece   string // is in every line that re matches; looked for first
-	dpdk    bool   // of a program that may run in a guest: the sentence says so
+	re, not *pattern
+	dpdk    bool // of a program that may run in a guest: the sentence says so
 }
 
 // table is every rule. A line is the first one's that matches, so what is
@@ -57,9 +55,9 @@ var table = sync.OnceValue(func() []compiled {
 	var t []compiled
 	add := func(dpdk bool, rules []rule) {
 		for _, r := range rules {
-			c := compiled{rule: r, re: regexp.MustCompile(r.match), piece: piece(r.match), dpdk: dpdk}
+			c := compiled{rule: r, re: newPattern(r.match), dpdk: dpdk}
 			if r.not != "" {
-				c.not = regexp.MustCompile(r.not)
+				c.not = newPattern(r.not)
 			}
 			t = append(t, c)
 		}
@@ -78,15 +76,12 @@ var table = sync.OnceValue(func() []compiled {
 // on tries the rule on line i.
 func (r *compiled) on(c *console, i int) (hit, bool) {
 	l := c.lines[i]
-	if !strings.Contains(l.text, r.piece) {
-		return hit{}, false
-	}
-	m := r.re.FindStringSubmatch(l.text)
-	if m == nil || r.not != nil && r.not.MatchString(l.text) {
+	m := r.re.find(l.text)
+	if m == nil || r.not != nil && r.not.find(l.text) != nil {
 		return hit{}, false
 	}
 	v := values{}
-	for g, name := range r.re.SubexpNames() {
+	for g, name := range r.re.re.SubexpNames() {
 		if name == "" {
 			continue
 		}
@@ -141,46 +136,82 @@ func expand(s string, v values) string {
 	}
 }
 
-// piece is the longest text that every match of the regexp holds; "" where
-// there is none. Most lines of a console match no rule, and looking for a
-// piece of text is much faster than the regexp.
-func piece(re string) string {
+// pieces are texts of which every match of the regexp holds at least one; none
+// where there is no such text. Most lines of a console match no rule, and
+// looking for a piece of text is much faster than the regexp.
+func pieces(re string) []string {
 	p, err := syntax.Parse(re, syntax.Perl)
 	if err != nil {
-		return ""
+		return nil
 	}
 	return required(p.Simplify())
 }
 
-func required(p *syntax.Regexp) string {
+func required(p *syntax.Regexp) []string {
 	switch p.Op {
 	case syntax.OpLiteral:
 		if p.Flags&syntax.FoldCase == 0 {
-			return string(p.Rune)
+			return []string{string(p.Rune)}
 		}
 	case syntax.OpCapture, syntax.OpPlus:
 		return required(p.Sub[0])
 	case syntax.OpConcat:
-		long := ""
+		// The parts are all there: the one that says most is enough.
+		var best []string
 		for _, s := range p.Sub {
-			if r := required(s); len(r) > len(long) {
-				long = r
+			if r := required(s); shortest(r) > shortest(best) {
+				best = r
 			}
 		}
-		return long
+		return best
+	case syntax.OpAlternate:
+		var all []string
+		for _, s := range p.Sub {
+			r := required(s)
+			if len(r) == 0 {
+				return nil
+			}
+			all = append(all, r...)
+		}
+		return all
 	}
-	return ""
+	return nil
 }
 
-// also is a more that adds fixed values.
-func also(add values) func(*console, int, values) bool {
-	return func(_ *console, _ int, v values) bool {
-		maps.Copy(v, add)
-		return true
+func shortest(pieces []string) int {
+	n := 0
+	for i, p := range pieces {
+		if i == 0 || len(p) < n {
+			n = len(p)
+		}
 	}
+	return n
 }
 
-// lazily compiles a regexp when it is first used.
-func lazily(re string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(re) })
+// pattern is a regexp for one line that looks for its pieces first.
+type pattern struct {
+	re     *regexp.Regexp
+	pieces []string // one is in every line that re matches
+}
+
+func newPattern(re string) *pattern {
+	return &pattern{regexp.MustCompile(re), pieces(re)}
+}
+
+// find returns the groups of the first match in s, or nil.
+func (p *pattern) find(s string) []string {
+	for _, piece := range p.pieces {
+		if strings.Contains(s, piece) {
+			return p.re.FindStringSubmatch(s)
+		}
+	}
+	if len(p.pieces) > 0 {
+		return nil
+	}
+	return p.re.FindStringSubmatch(s)
+}
+
+// lazily compiles a pattern when it is first used.
+func lazily(re string) func() *pattern {
+	return sync.OnceValue(func() *pattern { return newPattern(re) })
 }

@@ -102,7 +102,7 @@ func testpmdRules() []rule {
 			match: `Port(?P<port>\d+) dev_configure = (?P<code>-?\d+)|Fail to configure port (?P<port2>\d+)(?P<what> (?:rx|tx|hairpin) queues)?`,
 			what:  "testpmd couldn't configure port {port}{what|}{code|}",
 			why:   "its driver refused, or what it attaches to could not be made",
-			mend:  "look at the lines before, and start testpmd with --log-level=pmd:debug",
+			mend:  "look at the lines before, and start testpmd with --log-level='*:8'",
 			more: func(_ *console, _ int, v values) bool {
 				if v["code"] != "" {
 					v["code"] = " (" + v["code"] + ")"
@@ -125,7 +125,7 @@ func testpmdRules() []rule {
 			match: `Start ports failed`,
 			what:  "testpmd started no port",
 			why:   "one of them can't be configured",
-			mend:  "look at the lines before, and start testpmd with --log-level=pmd:debug",
+			mend:  "look at the lines before, and start testpmd with --log-level='*:8'",
 		},
 		{
 			kind: "link-down", rank: note, once: true,
@@ -270,7 +270,7 @@ func testpmdRules() []rule {
 			match: `^Invalid (?:option|parameter): (?P<opt>\S+)|Command line is incomplete or incorrect|Command line is incorrect`,
 			what:  "testpmd doesn't take its own options {opt|}",
 			why:   "those after -- are misspelt, or this version doesn't have them",
-			mend:  "compare with dpdk-testpmd -- --help",
+			mend:  "compare with dpdk-testpmd --no-huge --no-pci -- --help",
 		},
 
 		// Its end.

@@ -60,10 +60,17 @@ func vfioRules() []rule {
 		},
 		{
 			kind: "driver-not-loaded", rank: cause,
-			match: `Error: Driver '(?P<driver>[^']+)' is not loaded|(?P<none>no supported (?:DPDK kernel )?modules(?:\(DPDK driver\))? are loaded)`,
-			what:  "the kernel driver {driver|for DPDK} isn't loaded",
+			match: `Error: Driver '(?P<driver>[^']+)' is not loaded`,
+			what:  "the kernel driver {driver} isn't loaded",
 			why:   "dpdk-devbind loads none itself",
-			mend:  "sudo modprobe {driver|vfio-pci}",
+			mend:  "sudo modprobe {driver}",
+		},
+		{
+			kind: "driver-not-loaded", rank: note, once: true,
+			match: `no supported (?:DPDK kernel )?modules(?: ?\(DPDK driver\))? are loaded`,
+			what:  "no kernel driver that DPDK can use is loaded",
+			why:   "a NIC must be bound to one",
+			mend:  "sudo modprobe vfio-pci",
 		},
 		{
 			kind: "nic-active", rank: cause,

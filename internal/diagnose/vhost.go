@@ -14,8 +14,8 @@ func vhostRules() []rule {
 			kind: "vhost-socket-taken", rank: cause,
 			match: bind + `Address already in use`,
 			what:  "{path|the socket} exists already and testpmd doesn't take it over",
-			why:   "another testpmd serves it, or one that was killed left the file; this one gives a prompt all the same and port and exit code say nothing",
-			mend:  "ss -xlp | grep {path|SOCKET} names who listens: choose another path or end that process; nobody: rm {path|SOCKET}",
+			why:   "another testpmd serves it, or one that was killed left the file",
+			mend:  "see who listens with ss -xlp | grep {path|SOCKET} and choose another path or end that process, or where nobody does, rm {path|SOCKET}",
 		},
 		{
 			kind: "vhost-socket-permission", rank: cause,
@@ -138,7 +138,7 @@ func vhostRules() []rule {
 		},
 		{
 			kind: "vhost-guest-memory", rank: cause,
-			match: `(?:VHOST_CONFIG: (?:\((?P<path>[^)]*)\) )?)(?P<err>mmap failed \([^)]*\)|failed to mmap region[^\n]*|mmap region \d+ failed[^\n]*|couldn't get hugepage size through fstat)`,
+			match: `(?:VHOST_CONFIG: (?:\((?P<path>[^)]*)\) )?)(?P<err>mmap failed \([^)]*\)|mmap region \d+ failed|couldn't get hugepage size through fstat)`,
 			what:  "testpmd can't map the guest's memory ({err})",
 			why:   "it may map or lock too little, or QEMU's file isn't there for it (another container, another mount)",
 			mend:  "ulimit -v unlimited; ulimit -l unlimited, and give both the same /dev/hugepages, or QEMU memory-backend-memfd,share=on, which needs no file",
@@ -152,7 +152,7 @@ func vhostRules() []rule {
 		},
 		{
 			kind: "vhost-message", rank: effect,
-			match: `VHOST_CONFIG: (?:\((?P<path>[^)]*)\) )?(?P<err>vhost (?:read message|message handling) failed|processing \S+ failed|truncated msg[^\n]*|expect \d+ FDs for request[^\n]*|invalid virtqueue size[^\n]*|read control message failed)`,
+			match: `VHOST_CONFIG: (?:\((?P<path>[^)]*)\) )?(?P<err>vhost (?:read message|message handling) failed|processing \S+ failed|failed to mmap region[^\n]*|truncated msg[^\n]*|expect \d+ FDs for request[^\n]*|invalid virtqueue size[^\n]*|read control message failed)`,
 			what:  "vhost and its other side don't agree{path|} ({err})",
 			why:   "QEMU ended in between, or sends what this DPDK doesn't take",
 			mend:  "look at QEMU's last lines, and start the guest again",
@@ -192,7 +192,7 @@ func vhostRules() []rule {
 			match: `Failed to setup socket (?P<path>\S+): (?P<err>.+)`,
 			what:  "net_memif can't listen on {path} ({err})",
 			why:   "another process listens there, or one that was killed left the file, or the folder isn't this user's",
-			mend:  "ss -xlp | grep {path} names who listens; nobody: rm {path}",
+			mend:  "see who listens with ss -xlp | grep {path}, and where nobody does, rm {path}",
 		},
 		{
 			kind: "memif-no-server", rank: cause,

@@ -18,7 +18,7 @@ import (
 )
 
 // applets are the commands of busybox that the init script uses.
-var applets = []string{"awk", "insmod", "mount", "poweroff", "reboot", "setsid", "sh", "sleep", "stty"}
+var applets = []string{"awk", "insmod", "mount", "poweroff", "reboot", "setsid", "sleep", "stty"}
 
 // drivers are those that testpmd needs in the guest and loads by itself: the
 // NIC's, the memory pool's, and the buses they are found on. Each is a file

@@ -8,11 +8,13 @@ import (
 
 // Forward are the forward statistics that `stop` and `show fwd stats all`
 // print (fwd_stats_display in app/test-pmd/testpmd.c): what the forwarding
-// engine itself counted since it was started, in packets.
+// engine itself counted since it was started, in packets. An entry that lacks
+// one of its counters is left out, and is a problem.
 type Forward struct {
-	Ports   []ForwardPort
-	Streams []ForwardStream // a queue each, where there are several; parts of Ports
-	Total   *ForwardPort    // over all ports; nil where it was not printed
+	Ports    []ForwardPort
+	Streams  []ForwardStream // a queue each, where there are several; parts of Ports
+	Total    *ForwardPort    // over all ports; nil where it was not printed. The last, where there are several
+	Problems []Problem
 }
 
 // ForwardPort is what the engine counted at one port. Dropped on RX is what the
@@ -21,6 +23,13 @@ type ForwardPort struct {
 	Port                          int
 	RxPackets, RxDropped, RxTotal uint64
 	TxPackets, TxDropped, TxTotal uint64
+
+	// Printed only where one of the two is not 0.
+	RxErrors, RxNombufs *uint64
+
+	// Printed only by the csum engine, the outer ones since DPDK 18.11 (L4)
+	// and 20.11 (IP).
+	BadIPCsum, BadL4Csum, BadOuterL4Csum, BadOuterIPCsum *uint64
 }
 
 // ForwardStream is what the engine counted between two queues.
@@ -29,76 +38,133 @@ type ForwardStream struct {
 	RxPackets, TxPackets, TxDropped  uint64
 }
 
-// ParseForward finds the forward statistics in what testpmd printed. Where
-// there are several, the last counts.
+// ParseForward finds the forward statistics in what testpmd printed.
 func ParseForward(text []byte) Forward {
-	var f Forward
-	set := func(string, uint64) {}
-	for _, l := range screenLines(text) {
-		var port ForwardPort
-		var s ForwardStream
+	var p forwardParser
+	var tokens []token
+	for l := range joinedLines(text) {
+		if isComment(l.text) {
+			continue
+		}
+		tokens = scan(tokens[:0], l)
+		for _, t := range tokens {
+			p.token(l.number, t)
+		}
+	}
+	p.end()
+	return p.out
+}
+
+type forwardParser struct {
+	out Forward
+
+	kind  tokenKind // of the title that the counters belong to
+	line  int       // of the title
+	title token
+	seen  [labelCount]*uint64
+}
+
+func (p *forwardParser) token(line int, t token) {
+	switch t.kind {
+	case tokenPort, tokenStream, tokenAccumulated:
+		p.end()
+		p.kind, p.line, p.title = t.kind, line, t
+	case tokenHeader, tokenOther:
+		p.end() // another block's counters
+	case tokenLabel:
 		switch {
-		case isComment(unquote(l.text)):
-			continue
-		case strings.Contains(l.text, "Forward statistics for port"):
-			_, after, _ := strings.Cut(l.text, "Forward statistics for port")
-			if _, err := fmt.Sscanf(after, "%d", &port.Port); err != nil {
-				continue
-			}
-			f.Ports = append(f.Ports, port)
-			set = f.Ports[len(f.Ports)-1].set
-			continue
-		case strings.Contains(l.text, "Forward Stats for RX Port="):
-			_, after, _ := strings.Cut(l.text, "Forward Stats for ")
-			if _, err := fmt.Sscanf(after, "RX Port=%d/Queue=%d -> TX Port=%d/Queue=%d",
-				&s.RxPort, &s.RxQueue, &s.TxPort, &s.TxQueue); err != nil {
-				continue
-			}
-			f.Streams = append(f.Streams, s)
-			set = f.Streams[len(f.Streams)-1].set
-			continue
-		case strings.Contains(l.text, "Accumulated forward statistics"):
-			f.Total = &ForwardPort{}
-			set = f.Total.set
-			continue
-		case strings.Contains(l.text, "NIC statistics for port"):
-			set = func(string, uint64) {} // another block's counters
-			continue
-		}
-		words := strings.Fields(l.text)
-		for i := 0; i+1 < len(words); i++ {
-			if n, err := strconv.ParseUint(words[i+1], 10, 64); err == nil {
-				set(words[i], n)
+		case p.line == 0:
+		case t.bad != "":
+			p.problem(line, "%s: %q %s", t.label, clip(t.text), t.bad)
+		case p.seen[t.label] != nil && *p.seen[t.label] != t.value:
+			p.problem(line, "%s comes twice in the forward statistics of line %d", t.label, p.line)
+		default:
+			p.seen[t.label] = &t.value
+			if t.value >= 1<<63 {
+				p.problem(line, "%s is %d: a number that went below zero", t.label, t.value)
 			}
 		}
 	}
-	return f
 }
 
-func (p *ForwardPort) set(label string, n uint64) {
-	switch label {
-	case "RX-packets:":
-		p.RxPackets = n
-	case "RX-dropped:":
-		p.RxDropped = n
-	case "RX-total:":
-		p.RxTotal = n
-	case "TX-packets:":
-		p.TxPackets = n
-	case "TX-dropped:":
-		p.TxDropped = n
-	case "TX-total:":
-		p.TxTotal = n
+func (p *forwardParser) problem(line int, format string, a ...any) {
+	p.out.Problems = append(p.out.Problems, Problem{line, fmt.Sprintf(format, a...)})
+}
+
+// end closes the entry that is being read.
+func (p *forwardParser) end() {
+	if p.line == 0 {
+		return
+	}
+	if p.kind == tokenStream {
+		p.stream()
+	} else {
+		p.counters()
+	}
+	p.line, p.seen = 0, [labelCount]*uint64{}
+}
+
+// take copies counters that an entry must have.
+func (p *forwardParser) take(to map[label]*uint64) bool {
+	var missing []string
+	for l := range labelCount {
+		switch at, v := to[l], p.seen[l]; {
+		case at == nil:
+		case v == nil:
+			missing = append(missing, l.String())
+		default:
+			*at = *v
+		}
+	}
+	if len(missing) > 0 {
+		p.problem(p.line, "forward statistics without %s: they are cut", strings.Join(missing, ", "))
+	}
+	return len(missing) == 0
+}
+
+func (p *forwardParser) counters() {
+	e := ForwardPort{
+		Port: p.title.port, RxErrors: p.seen[rxError], RxNombufs: p.seen[rxNombufs],
+		BadIPCsum: p.seen[badIPCsum], BadL4Csum: p.seen[badL4Csum],
+		BadOuterL4Csum: p.seen[badOuterL4Csum], BadOuterIPCsum: p.seen[badOuterIPCsum],
+	}
+	if !p.take(map[label]*uint64{
+		rxPackets: &e.RxPackets, rxDropped: &e.RxDropped, rxTotal: &e.RxTotal,
+		txPackets: &e.TxPackets, txDropped: &e.TxDropped, txTotal: &e.TxTotal,
+	}) {
+		return
+	}
+	if e.RxPackets+e.RxDropped != e.RxTotal || e.TxPackets+e.TxDropped != e.TxTotal {
+		p.problem(p.line, "forward statistics whose packets and dropped are not the total")
+	}
+	switch {
+	case p.kind == tokenAccumulated:
+		p.out.Total = &e
+	case p.title.bad != "":
+		p.problem(p.line, "forward statistics without a port: %q %s", clip(p.title.text), p.title.bad)
+	default:
+		p.out.Ports = append(p.out.Ports, e)
 	}
 }
 
-func (s *ForwardStream) set(label string, n uint64) {
-	switch label {
-	case "RX-packets:":
-		s.RxPackets = n
-	case "TX-packets:":
-		s.TxPackets = n
-	case "TX-dropped:":
-		s.TxDropped = n
+func (p *forwardParser) stream() {
+	var s ForwardStream
+	rest := p.title.text
+	for _, f := range []struct {
+		before string
+		to     *int
+	}{{"RX Port=", &s.RxPort}, {"/Queue=", &s.RxQueue}, {" -> TX Port=", &s.TxPort}, {"/Queue=", &s.TxQueue}} {
+		after, ok := strings.CutPrefix(rest, f.before)
+		after = strings.TrimLeft(after, " ") // the numbers are two columns wide
+		n := countDigits(after)
+		v, err := strconv.Atoi(after[:n])
+		if !ok || err != nil {
+			p.problem(p.line, "forward statistics of unknown queues: %q", clip(p.title.text))
+			return
+		}
+		*f.to, rest = v, after[n:]
+	}
+	if p.take(map[label]*uint64{rxPackets: &s.RxPackets, txPackets: &s.TxPackets, txDropped: &s.TxDropped}) {
+		p.out.Streams = append(p.out.Streams, s)
 	}
 }

@@ -4,7 +4,7 @@ package testpmd
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,36 +34,13 @@ type Block struct {
 	TxBps     *uint64 `json:"tx_bps"`
 }
 
-// field is where a label's value goes; nil for a label that is none of a
-// block's counters (RX-badcrc, RX-badlen: DPDK 1.7 to 2.1).
-func (b *Block) field(label string) **uint64 {
-	switch label {
-	case "RX-packets":
-		return &b.RxPackets
-	case "RX-missed":
-		return &b.RxMissed
-	case "RX-bytes":
-		return &b.RxBytes
-	case "RX-errors":
-		return &b.RxErrors
-	case "RX-nombuf":
-		return &b.RxNombuf
-	case "TX-packets":
-		return &b.TxPackets
-	case "TX-errors":
-		return &b.TxErrors
-	case "TX-bytes":
-		return &b.TxBytes
-	case "Rx-pps":
-		return &b.RxPps
-	case "Tx-pps":
-		return &b.TxPps
-	case "Rx-bps":
-		return &b.RxBps
-	case "Tx-bps":
-		return &b.TxBps
-	}
-	return nil
+// field is where a label's value goes.
+func (b *Block) field(l label) **uint64 {
+	return [...]**uint64{
+		rxPackets: &b.RxPackets, rxMissed: &b.RxMissed, rxBytes: &b.RxBytes, rxErrors: &b.RxErrors, rxNombuf: &b.RxNombuf,
+		txPackets: &b.TxPackets, txErrors: &b.TxErrors, txBytes: &b.TxBytes,
+		rxPps: &b.RxPps, txPps: &b.TxPps, rxBps: &b.RxBps, txBps: &b.TxBps,
+	}[l]
 }
 
 // Problem is something in a log that can't be right, with its line.
@@ -75,11 +52,35 @@ type Problem struct {
 // Log is what Parse finds in a console's text.
 type Log struct {
 	Blocks   []Block   `json:"blocks"`
-	Problems []Problem `json:"problems"`
+	Problems []Problem `json:"problems"` // in the order of their lines
 
 	// Notes are about blocks that are right and yet not to be used blindly,
-	// such as a first show, whose rates are 0.
+	// such as a first show, whose rates are 0. Their lines are the blocks'.
 	Notes []Problem `json:"-"`
+
+	// Prior has, for each block, the index of the one of its port that its
+	// counters can be compared with; -1 where there is none, or where they
+	// were cleared, or may be another machine's, in between.
+	Prior []int `json:"-"`
+}
+
+// Frames are the mean sizes, in bytes, of the frames that a port received and
+// sent between the block before and this one; 0 where that can't be told. The
+// totals of a block would mix the sizes of a sweep.
+func (l Log) Frames(block int) (rx, tx float64) {
+	if l.Prior[block] < 0 {
+		return 0, 0
+	}
+	before, now := l.Blocks[l.Prior[block]], l.Blocks[block]
+	size := func(way direction) float64 {
+		packets, ok := growth(way.packets(&before), way.packets(&now))
+		bytes, ok2 := growth(way.bytes(&before), way.bytes(&now))
+		if !ok || !ok2 || packets == 0 {
+			return 0
+		}
+		return float64(bytes) / float64(packets)
+	}
+	return size(rxWay), size(txWay)
 }
 
 // Parse finds the NIC statistics blocks in a console's text, of any testpmd
@@ -87,39 +88,72 @@ type Log struct {
 // text may be a terminal's raw recording, quoted in a mail, prefixed by a
 // logger, or cut anywhere. Forward statistics, extended statistics, and other
 // programs' screens are no blocks.
+//
+// Of a block that is cut, what is there is kept, as long as its port is known:
+// also where just the first words of its header are gone, but not where the
+// header is missing, even if a command before it names the port. A number that
+// the end of the text cuts is not kept.
 func Parse(text []byte) Log {
 	p := parser{
 		log:   Log{Blocks: []Block{}, Problems: []Problem{}},
-		last:  map[int]Block{},
+		ports: map[int]*history{},
 		asked: noPort,
 	}
-	for _, l := range screenLines(text) {
-		p.line(l)
+	var tokens []token
+	for l := range joinedLines(text) {
+		tokens = scan(tokens[:0], l)
+		if p.number == 0 {
+			tokens = beheaded(tokens, l)
+		}
+		p.line(l, tokens)
 	}
 	p.end("the text ends")
+	byLine := func(a, b Problem) int { return a.Line - b.Line }
+	slices.SortStableFunc(p.log.Problems, byLine)
+	slices.SortStableFunc(p.log.Notes, byLine)
 	return p.log
 }
 
-const noPort = -1
+// Ports that are none.
+const (
+	noPort   = -1
+	allPorts = -2
+)
 
 // parser reads a log line by line.
 type parser struct {
-	log Log
+	log    Log
+	number int // of the line that is being read
 
-	open    *Block // the block that is being read
-	mixed   bool   // open has a counter twice
-	lastRow int    // the line of open's last counter
-	rates   bool   // open has the heading of the rates
+	open *openBlock // the block that is being read
 
-	number   int    // of the line that is being read
-	torn     bool   // open's last row ended with a counter that others follow
-	wanting  string // a label at a line's end whose value wrapped to the next
-	digits   string // of that value, as far as it came (quoted-printable)
-	headless bool   // the header's port number wrapped
-	orphans  bool   // counters without a header were reported
-	asked    int    // the port of the last command, if that was a show of one
-	closed   bool   // a vhost peer left since the last block
-	last     map[int]Block
+	foreign bool // what comes are other statistics' counters
+	orphans bool // counters without a header were reported
+
+	asked    int  // the port of a show that no block has answered, or allPorts
+	unpaired bool // answers come apart from their commands, as from a pipe
+
+	ports  map[int]*history
+	spread int // counts the lines after which blocks may be another machine's
+	closed int // counts the vhost peers that left
+}
+
+// openBlock is a block of which the border hasn't come.
+type openBlock struct {
+	Block
+	lines [blockLabels]int // where its counters stand; 0: not seen
+	last  int              // line of the last one; 0 before
+	rates bool             // it has the heading of the rates
+}
+
+// history is what is known of a port's blocks before.
+type history struct {
+	block   int // index of the last; -1 where it can't be compared with
+	cleared bool
+	event   bool // a link or queue event came since
+	spread  int
+	closed  int
+	frame   float64 // size of what was received before it
 }
 
 func (p *parser) problem(line int, format string, a ...any) {
@@ -130,333 +164,292 @@ func (p *parser) note(line int, format string, a ...any) {
 	p.log.Notes = append(p.log.Notes, Problem{line, fmt.Sprintf(format, a...)})
 }
 
-func (p *parser) line(l line) {
-	p.number = l.number
+// beheaded finds a header at a text's very beginning of which the first words
+// are cut off. Only a NIC statistics block has that many # behind a port.
+func beheaded(tokens []token, l line) []token {
+	if len(tokens) > 0 && tokens[0].kind == tokenHeader {
+		return tokens
+	}
 	text := unquote(l.text)
-	if isComment(text) || strings.Contains(text, "Stats reg ") {
-		// The per-queue registers of testpmd before 20.11 have the labels of
-		// a block and are none of its counters.
+	for i := 1; i < len(headerWords); i++ {
+		rest, ok := strings.CutPrefix(text, headerWords[i:])
+		n := countDigits(rest)
+		if !ok || n == 0 || countRun(strings.TrimLeft(rest[n:], " "), '#') < 20 {
+			continue
+		}
+		if port, err := strconv.ParseUint(rest[:n], 10, 16); err == nil && i < len(headerWords)-1 {
+			return []token{{kind: tokenHeader, port: int(port)}}
+		}
+	}
+	return tokens
+}
+
+func (p *parser) line(l line, tokens []token) {
+	p.number = l.number
+	if isComment(l.text) && p.open == nil && !slices.ContainsFunc(tokens, func(t token) bool { return t.kind == tokenHeader }) {
 		return
 	}
-	p.wrapped(text)
-	if why, ok := refusalIn(text); ok {
-		p.problem(p.number, "testpmd refused a command: %s", why)
+	forward := slices.ContainsFunc(tokens, func(t token) bool { return t.kind == tokenLabel && t.label >= blockLabels })
+	counters := false
+	for _, t := range tokens {
+		counters = counters || t.kind == tokenLabel || t.kind == tokenHeader
+		p.token(t, l.text, forward)
 	}
-	for rest := text; ; {
-		t := nextToken(rest)
-		if t.kind == tokenNone {
-			break
-		}
-		p.token(t)
-		rest = rest[t.end:]
-	}
-	p.event(text)
-}
-
-// unquote takes off what mails and loggers put before a line, as far as it is
-// not part of what is looked for.
-func unquote(s string) string { return strings.TrimLeft(s, " >|") }
-
-// isComment says whether a line is a shell's comment, or a root shell's prompt:
-// nothing of testpmd's begins like that.
-func isComment(s string) bool {
-	return len(s) > 2 && s[0] == '#' && s[1] == ' ' && (s[2] >= 'a' && s[2] <= 'z' || s[2] >= 'A' && s[2] <= 'Z')
-}
-
-// wrapped takes the value of a label, or a header's port, that was wrapped to
-// the line's beginning.
-func (p *parser) wrapped(text string) {
-	n := 0
-	for n < len(text) && isDigit(text[n]) {
-		n++
-	}
-	switch {
-	case p.headless:
-		p.headless = false
-		if n > 0 {
-			p.header(text[:n], p.number)
-		}
-	case p.wanting != "":
-		p.digits += text[:n]
-		p.settle()
-	case n > 0 && p.open != nil && p.torn && (n == len(text) || text[n] == ' '):
-		p.problem(p.number, "digits without a label: the number on line %d may go on here", p.lastRow)
+	if !counters {
+		p.words(l.text, len(tokens) > 0)
 	}
 }
 
-func (p *parser) token(t token) {
+// token takes a token of a line. forward: the line has counters of forward
+// statistics.
+func (p *parser) token(t token, text string, forward bool) {
 	switch t.kind {
 	case tokenHeader:
-		p.header(t.value, p.number)
+		p.header(t)
+	case tokenCutHeader:
+		p.end("another header begins")
+		p.problem(p.number, "a header that is cut before its port number is whole")
+		p.orphans = true // its counters need no word of their own
+	case tokenCleared:
+		p.forget(t.port)
+	case tokenOther, tokenPort, tokenStream, tokenAccumulated:
+		p.end("other statistics begin")
+		p.foreign = true
 	case tokenLabel:
 		switch {
-		case p.open == nil:
-			p.orphan(t.label)
-		case t.atEnd && (t.value == "" && t.tail == "" || t.tail == "="):
-			p.wanting, p.digits = t.label, t.value
-		default:
-			p.value(t.label, t.value, t.tail)
-			p.torn = t.atEnd && !endsRow(t.label)
+		case forward:
+			p.end("other statistics begin")
+		case p.open != nil:
+			p.counter(t)
+		case !p.foreign && !p.orphans && t.bad == "" && behindPrefix(text[:t.at]):
+			// Other words before it would make it words about a counter.
+			p.problem(p.number, "%s outside of a block: the header of a NIC statistics block is cut off", t.label)
+			p.orphans = true
+		}
+	case tokenRates:
+		if p.open != nil {
+			p.open.rates = true
 		}
 	case tokenBorder:
-		// A header that was wrapped is followed by the rest of its own #s.
-		if p.open != nil && p.lastRow > 0 {
-			p.close()
+		if p.open != nil && p.open.last > 0 {
+			// Not the right side of a header that was wrapped.
+			p.keep("")
 		}
+		p.foreign, p.orphans = false, false
 	case tokenPrompt:
-		p.end("the prompt comes")
-		p.asked = portAsked(t.value)
-	case tokenForward:
-		p.end("forward statistics begin")
+		p.command(t.text)
+	case tokenEvent:
+		p.port(t.port).event = true
 	}
 }
 
-// endsRow says whether a counter is the last of its row in some layout.
-func endsRow(label string) bool {
-	switch label {
-	case "RX-packets", "RX-missed", "RX-badcrc", "RX-badlen", "TX-packets", "TX-errors":
-		return false
-	}
-	return true
-}
-
-func (p *parser) header(port string, number int) {
+// header begins a block.
+func (p *parser) header(t token) {
 	p.end("another block begins")
-	p.orphans = false
-	if port == "" {
-		p.headless = true
+	asked := p.asked
+	p.asked, p.foreign, p.orphans = noPort, false, false
+	if t.bad != "" {
+		p.problem(p.number, "a header without a port: %q %s", clip(t.text), t.bad)
+		p.orphans = true
 		return
 	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		p.problem(number, "port %s: there are 65536 at most", port)
-		p.orphans = true // its counters need no word of their own
-		return
+	if t.text == "" {
+		p.problem(p.number, "the header of port %d's block is cut at its beginning", t.port)
 	}
-	p.open = &Block{Line: number, Port: int(n)}
-	p.mixed, p.rates, p.torn, p.lastRow = false, false, false, 0
-	if p.asked != noPort && p.asked != p.open.Port {
-		p.problem(number, "asked port %d, got port %d", p.asked, p.open.Port)
+	if asked >= 0 && asked != t.port && !p.unpaired {
+		p.problem(p.number, "asked port %d, got port %d", asked, t.port)
 	}
+	p.open = &openBlock{Block: Block{Line: p.number, Port: t.port}}
 }
 
-// value puts a counter into the open block.
-func (p *parser) value(label, digits, tail string) {
-	p.lastRow = p.number
-	field := p.open.field(label)
-	if field == nil {
+// counter puts a counter into the open block.
+func (p *parser) counter(t token) {
+	o := p.open
+	field := o.field(t.label)
+	switch before := o.lines[t.label]; {
+	case before == 0:
+	case t.label == rxPackets && before != p.number:
+		// Every block begins with it.
+		p.end("the counters of a block without a header begin")
+		p.orphans = true
+		return
+	case *field != nil && t.bad == "" && **field == t.value && (t.label == rxErrors || before == p.number):
+		// Where queues are mapped to registers the errors are printed twice,
+		// and a line may have been drawn twice.
+		return
+	default:
+		p.problem(p.number, "%s comes twice in the block of line %d: two blocks are mixed, or a header is missing", t.label, o.Line)
 		return
 	}
-	if *field != nil {
-		if !p.mixed {
-			p.problem(p.number, "%s comes twice in the block of line %d: two blocks are mixed, or a header is missing", label, p.open.Line)
-		}
-		p.mixed = true
+	o.lines[t.label], o.last = p.number, p.number
+	if t.bad != "" {
+		p.problem(p.number, "%s: %q %s", t.label, clip(t.text), t.bad)
 		return
 	}
-	if digits == "" || tail != "" && tail != "=" {
-		p.problem(p.number, "%s is no number: %q", label, printable(digits+tail))
-		return
-	}
-	n, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil {
-		p.problem(p.number, "%s is %s, more than 64 bits hold", label, digits)
-		return
-	}
-	if n > math.MaxInt64 {
-		p.problem(p.number, "%s is %s: a counter that went below zero", label, digits)
-	}
-	*field = &n
-}
-
-// orphan is a counter outside of any block. Those that forward statistics have
-// too say nothing.
-func (p *parser) orphan(label string) {
-	switch label {
-	case "RX-packets", "TX-packets":
-		return
-	}
-	if !p.orphans {
-		p.problem(p.number, "%s outside of a block: the header of a NIC statistics block is cut off", label)
-	}
-	p.orphans = true
+	*field = &t.value
 }
 
 // end closes a block that has no border at its end.
 func (p *parser) end(why string) {
-	if p.headless {
-		p.headless = false
-		p.problem(p.number, "a header without its port number")
-	}
-	if p.open == nil {
-		return
-	}
-	p.settle()
-	p.problem(p.open.Line, "the block of port %d is cut: %s before its border", p.open.Port, why)
-	p.keep()
-}
-
-// settle takes a value that should have followed on another line for what came
-// of it.
-func (p *parser) settle() {
-	if p.wanting != "" {
-		label, digits := p.wanting, p.digits
-		p.wanting, p.digits = "", ""
-		p.value(label, digits, "")
+	if p.open != nil {
+		p.keep(why)
 	}
 }
 
-// close closes a block at its border.
-func (p *parser) close() {
-	p.settle()
-	if missing := p.open.missing(p.rates); len(missing) > 0 {
-		p.problem(p.open.Line, "the block of port %d is cut: it lacks %s", p.open.Port, strings.Join(missing, ", "))
+// keep adds the open block to the log, with what is wrong with it. why says
+// what came instead of its border.
+func (p *parser) keep(why string) {
+	o := p.open
+	p.open = nil
+	lacks, last := "", max(o.Line, o.last)
+	if missing := o.missing(); len(missing) > 0 {
+		lacks = "it lacks " + strings.Join(missing, ", ")
 	}
-	p.keep()
+	switch {
+	case why != "" && lacks != "":
+		p.problem(last, "the block of port %d is cut: %s before its border, and %s", o.Port, why, lacks)
+	case why != "":
+		p.problem(last, "the block of port %d is cut: %s before its border", o.Port, why)
+	case lacks != "":
+		p.problem(last, "the block of port %d is cut: %s", o.Port, lacks)
+	}
+	p.log.Blocks = append(p.log.Blocks, o.Block)
+	p.check(o)
 }
 
 // missing are the counters that a whole block of its layout has and this one
-// hasn't.
-func (b *Block) missing(rates bool) []string {
+// hasn't. The layouts are those of DPDK 1.2 (packets, errors, bytes), 1.7
+// (missed, nombuf), 16.07 (pps), 19.11 (bps), of mapped queues (no missed) and
+// of dpdk-proc-info (no missed, no rates).
+func (o *openBlock) missing() []string {
+	has := func(l label) bool { return o.lines[l] > 0 }
 	var out []string
-	for _, f := range []struct {
-		label string
-		must  bool
-	}{
-		{"RX-packets", true}, {"RX-bytes", true}, {"RX-errors", true},
-		{"RX-nombuf", b.RxMissed != nil},
-		{"TX-packets", true}, {"TX-errors", true}, {"TX-bytes", true},
-		{"Rx-pps", rates || b.TxPps != nil}, {"Tx-pps", rates || b.RxPps != nil},
-		{"Rx-bps", b.TxBps != nil}, {"Tx-bps", b.RxBps != nil},
-	} {
-		if f.must && *b.field(f.label) == nil {
-			out = append(out, f.label)
+	need := func(must bool, ls ...label) {
+		for _, l := range ls {
+			if must && !has(l) {
+				out = append(out, l.String())
+			}
 		}
 	}
+	need(true, rxPackets, rxBytes, rxErrors)
+	need(has(rxMissed), rxNombuf)
+	need(true, txPackets, txErrors, txBytes)
+	need(o.rates || has(rxPps) || has(txPps), rxPps, txPps)
+	need(has(rxBps) || has(txBps), rxBps, txBps)
 	return out
 }
 
-// keep adds the open block to the log, with what is wrong with it.
-func (p *parser) keep() {
-	b := *p.open
-	p.open = nil
-	p.log.Blocks = append(p.log.Blocks, b)
-	p.pair(b, "RX", b.RxPackets, b.RxBytes)
-	p.pair(b, "TX", b.TxPackets, b.TxBytes)
-	p.rate(b, "Rx", b.RxPps, b.RxBps)
-	p.rate(b, "Tx", b.TxPps, b.TxBps)
-	before, again := p.last[b.Port]
-	p.last[b.Port] = b
-	if again {
-		p.since(before, b)
-	} else if b.RxPps != nil && *b.RxPps == 0 {
-		p.note(b.Line, "the first show of a port prints rates of 0")
-	}
-	if p.closed {
-		p.note(b.Line, "the vhost peer had left: the rates' window covers time in which nothing was sent")
-	}
-}
-
-// The shortest and the longest that a frame can be: an Ethernet header, and
-// what segmentation offload may hand over at once.
-const (
-	shortest = 14
-	longest  = 65536 + 256
-)
-
-// pair checks packets against bytes. Some drivers count no bytes.
-func (p *parser) pair(b Block, way string, packets, bytes *uint64) {
-	if packets == nil || bytes == nil || *bytes == 0 {
+// command is what was typed at the prompt.
+func (p *parser) command(text string) {
+	if text == "" || isLog(text) {
 		return
 	}
-	if *packets == 0 {
-		p.problem(b.Line, "port %d: %s-packets 0 with %s-bytes %d", b.Port, way, way, *bytes)
-		return
+	if p.asked != noPort {
+		// A terminal shows a command's answer before the next command. Where
+		// testpmd writes to a pipe, all commands come first.
+		p.unpaired = true
 	}
-	if each := float64(*bytes) / float64(*packets); each < shortest || each > longest {
-		p.problem(b.Line, "port %d: %s: %d bytes in %d packets are %.1f each, which no frame has", b.Port, way, *bytes, *packets, each)
-	}
-}
-
-// rate checks a printed rate. testpmd before 17.11 prints a huge one after a
-// reset, before 20.08 a wrong one over a long window.
-func (p *parser) rate(b Block, way string, pps, bps *uint64) {
-	const most = 3e9 // packets a second; shared memory brings a tenth of that
-	if pps != nil && float64(*pps) > most {
-		p.problem(b.Line, "port %d: %s-pps %d: no port is that fast; testpmd before 17.11 prints this after its counters were cleared", b.Port, way, *pps)
-		return
-	}
-	if pps == nil || bps == nil || *pps < 1000 || *bps == 0 {
-		return
-	}
-	if each := float64(*bps) / 8 / float64(*pps); each < shortest-1 || each > longest {
-		p.problem(b.Line, "port %d: %s-bps %d and %s-pps %d make %.1f bytes a packet", b.Port, way, *bps, way, *pps, each)
+	p.asked = noPort
+	switch verb, port := commandOf(text); {
+	case verb == "show":
+		p.asked = port
+	case verb == "clear":
+		p.forget(port)
+	case strings.HasPrefix(text, "port "), text == "quit":
+		p.forget(allPorts)
 	}
 }
 
-// since checks a block against the one of the same port before it.
-func (p *parser) since(before, b Block) {
-	for _, c := range []struct {
-		label       string
-		before, now *uint64
-		pps         *uint64
-	}{
-		{"RX-packets", before.RxPackets, b.RxPackets, b.RxPps}, {"RX-bytes", before.RxBytes, b.RxBytes, nil},
-		{"TX-packets", before.TxPackets, b.TxPackets, b.TxPps}, {"TX-bytes", before.TxBytes, b.TxBytes, nil},
-	} {
-		switch {
-		case c.before == nil || c.now == nil:
-		case *c.now < *c.before:
-			p.problem(b.Line, "port %d: %s went back from %d to %d, and nothing cleared it in between", b.Port, c.label, *c.before, *c.now)
-			return // the others will have, too
-		case c.pps != nil && *c.now == *c.before && *c.pps > 0:
-			p.problem(b.Line, "port %d: a rate of %d packets a second, but %s is %d as before", b.Port, *c.pps, c.label, *c.now)
-		}
+// commandOf reads a `show port stats` or `clear port stats` and its port.
+func commandOf(text string) (verb string, port int) {
+	f := strings.Fields(text)
+	if len(f) < 3 || f[1] != "port" || f[2] != "stats" && f[2] != "xstats" || f[0] != "clear" && f[0]+f[2] != "showstats" {
+		return "", noPort
 	}
-}
-
-// event takes note of a line that changes what the next blocks may show.
-func (p *parser) event(text string) {
-	switch {
-	case strings.Contains(text, "Throughput (since last show)"):
-		p.rates = true
-	case strings.Contains(text, "statistics for port") && strings.Contains(text, "cleared"),
-		strings.Contains(text, "clear port stats"), strings.Contains(text, "clear port xstats"),
-		strings.Contains(text, "port start "), strings.Contains(text, "port stop "), strings.Contains(text, "port reset "),
-		strings.Contains(text, "Configuring Port "), strings.Contains(text, "Stopping ports"),
-		strings.Contains(text, "EAL: Detected "), strings.Contains(text, "Interactive-mode selected"), strings.Contains(text, "Bye..."):
-		clear(p.last)
-		p.closed = false
-	case strings.Contains(text, "vhost peer closed"):
-		p.closed = true
-	case strings.Contains(text, "virtio is now ready"):
-		p.closed = false
+	if len(f) != 4 {
+		return f[0], noPort
 	}
-}
-
-// portAsked is the port of a `show port stats N`, noPort for any other command.
-func portAsked(command string) int {
-	f := strings.Fields(command)
-	if len(f) != 4 || f[0] != "show" || f[1] != "port" || f[2] != "stats" {
-		return noPort
+	if f[3] == "all" {
+		return f[0], allPorts
 	}
 	if n, err := strconv.ParseUint(f[3], 10, 16); err == nil {
-		return int(n)
+		return f[0], int(n)
 	}
-	return noPort
+	return f[0], noPort
 }
 
-// printable is a piece of a log without what could upset a terminal, and not
-// too much of it.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > 40 {
-		s = string(r[:40]) + "..."
+// words reads a line without counters: what changes how the next blocks can be
+// compared with those before, and refused commands.
+func (p *parser) words(text string, tokens bool) {
+	if why, ok := refusalIn(text); ok {
+		p.problem(p.number, "testpmd refused a command: %s", clip(why))
+		p.asked = noPort
+		return
 	}
-	return s
+	switch {
+	case strings.Contains(text, "alid ports array"), strings.Contains(text, "Valid port range"):
+		p.asked = noPort // the rest of such an answer
+	case strings.Contains(text, "vhost peer closed"):
+		p.closed++
+	case strings.Contains(text, "Configuring Port "), strings.Contains(text, "Stopping ports"),
+		strings.Contains(text, "EAL: Detected "), strings.Contains(text, "Interactive-mode selected"),
+		strings.Contains(text, "Bye..."), strings.Contains(text, "Script started on"):
+		p.forget(allPorts)
+	case tokens, p.open != nil, isLog(text), isQuiet(unquote(text)):
+	default:
+		// A heading, a sentence, a shell's prompt: the next block may be of
+		// another testpmd.
+		p.spread++
+	}
+}
+
+// isQuiet says whether a line is of what testpmd prints at `start`, `stop` and
+// between: the next block is of the same testpmd.
+func isQuiet(text string) bool {
+	if text == "" || strings.Contains(text, "=") {
+		return true
+	}
+	for _, s := range []string{
+		"Telling cores", "Waiting for lcores", "Done", "Set ", "Change ", "Logical Core", "RX queue", "TX queue",
+		"port ", "Checking link statuses", "----", "++++", "RX-bursts", "TX-bursts", "Bad-",
+	} {
+		if strings.HasPrefix(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// forget marks a port's counters, or those of all ports, as begun anew.
+func (p *parser) forget(port int) {
+	if port >= 0 {
+		p.port(port).cleared = true
+		return
+	}
+	if port == allPorts {
+		for _, h := range p.ports {
+			h.cleared = true
+		}
+	}
+}
+
+func (p *parser) port(n int) *history {
+	h := p.ports[n]
+	if h == nil {
+		h = &history{block: -1}
+		p.ports[n] = h
+	}
+	return h
+}
+
+// isComment says whether a line is a comment, which may well be about counters
+// and refusals, or a root shell's prompt.
+func isComment(text string) bool { return strings.HasPrefix(text, "# ") }
+
+// clip is a piece of a log, not too much of it.
+func clip(s string) string {
+	if len(s) > 60 {
+		s = s[:60] + "..."
+	}
+	return strings.ToValidUTF8(s, "?")
 }

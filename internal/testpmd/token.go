@@ -1,163 +1,341 @@
 package testpmd
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
-// tokenKind is what can stand in a line that matters to a block.
+// tokenKind is what can stand in a line and matters.
 type tokenKind int
 
 const (
-	tokenNone tokenKind = iota
-	tokenHeader
-	tokenLabel
-	tokenBorder
-	tokenPrompt
-	tokenForward
+	tokenHeader      tokenKind = iota // of a NIC statistics block; port
+	tokenCutHeader                    // one that the end of the input cuts before its port is whole
+	tokenCleared                      // "NIC statistics for port N cleared"; port
+	tokenOther                        // the title of other statistics, which use the same labels
+	tokenLabel                        // a counter
+	tokenBorder                       // the end of a block
+	tokenRates                        // "Throughput (since last show)"
+	tokenPort                         // "Forward statistics for port N"; port
+	tokenStream                       // "Forward Stats for RX Port= ..."; text
+	tokenAccumulated                  // "Accumulated forward statistics"
+	tokenPrompt                       // text is the command
+	tokenEvent                        // "Port N: link state change event"; port
 )
 
-// token is one of them, as the scanner finds it.
+// token is one of them.
 type token struct {
 	kind  tokenKind
-	label string
-	value string // a label's digits, a header's port, a prompt's command
-	tail  string // what sticks to a label's digits and is part of no number
-	atEnd bool   // nothing comes after it in the line
-	end   int    // where the rest of the line begins
+	at    int    // where it begins in the line
+	end   int    // where its number ends in the line
+	port  int    // of a title or an event
+	label label  // of a counter
+	value uint64 // of a counter
+	text  string // what value was read from, a command, a stream's queues
+	bad   string // why text is no number, or no port; "" where it is one
 }
 
-// borderLength is how many # in a row are a border. testpmd prints 76, and 24
-// on each side of a header; mails cut them.
-const borderLength = 10
+// label is the name of a counter.
+type label int
 
+// Those of a NIC statistics block are first, in the order of Block's fields.
 const (
-	headerWords = "NIC statistics for port"
-	labelMost   = len("RX-packets:")
+	rxPackets label = iota
+	rxMissed
+	rxBytes
+	rxErrors
+	rxNombuf
+	txPackets
+	txErrors
+	txBytes
+	rxPps
+	txPps
+	rxBps
+	txBps
+	rxDropped // from here on of forward statistics only
+	rxTotal
+	txDropped
+	txTotal
+	rxError
+	rxNombufs
+	badIPCsum
+	badL4Csum
+	badOuterL4Csum
+	badOuterIPCsum
+	labelCount
+
+	blockLabels = rxDropped
 )
 
-// labels are a block's counters. Those of forward statistics that are not a
-// block's as well (RX-dropped, RX-error, RX-nombufs) are not among them.
-var labels = [...]string{
-	"RX-packets", "RX-missed", "RX-bytes", "RX-errors", "RX-nombuf", "RX-badcrc", "RX-badlen",
-	"TX-packets", "TX-errors", "TX-bytes", "Rx-pps", "Rx-bps", "Tx-pps", "Tx-bps",
+func (l label) String() string { return labelNames[l] }
+
+var labelNames = [labelCount]string{
+	"RX-packets", "RX-missed", "RX-bytes", "RX-errors", "RX-nombuf",
+	"TX-packets", "TX-errors", "TX-bytes", "Rx-pps", "Tx-pps", "Rx-bps", "Tx-bps",
+	"RX-dropped", "RX-total", "TX-dropped", "TX-total", "RX-error", "RX-nombufs",
+	"Bad-ipcsum", "Bad-l4csum", "Bad-outer-l4csum", "Bad-outer-ipcsum",
 }
 
-// nextToken finds the first token of s.
-func nextToken(s string) token {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '#':
-			n := countRun(s[i:], '#')
-			rest := strings.TrimLeft(s[i+n:], " ")
-			if strings.HasPrefix(rest, headerWords) {
-				return headerAt(s, len(s)-len(rest))
-			}
-			if n >= borderLength {
-				return token{kind: tokenBorder, end: i + n}
-			}
-			i += n - 1
-		case 'N':
-			// A header whose first #s are cut off has those behind it.
-			if strings.HasPrefix(s[i:], headerWords) && strings.Contains(s[i:], "####") {
-				return headerAt(s, i)
-			}
-		case 'R', 'T':
-			if t := labelAt(s, i); t.kind != tokenNone {
-				return t
-			}
-		case 't':
-			if strings.HasPrefix(s[i:], Prompt) || s[i:] == strings.TrimSpace(Prompt) {
-				from := min(i+len(Prompt), len(s))
-				command := s[from:]
-				if next := strings.Index(command, Prompt); next >= 0 {
-					command = command[:next]
-				}
-				// Something else can stand behind a prompt: a block, a log
-				// line. The command is what it looks like.
-				return token{kind: tokenPrompt, value: command, end: from}
-			}
-		case 'F', 'f':
-			if strings.HasPrefix(s[i:], "Forward statistics for port") || strings.HasPrefix(s[i:], "Forward Stats for RX Port") ||
-				strings.HasPrefix(s[i:], "forward statistics for all ports") {
-				return token{kind: tokenForward, end: len(s)}
-			}
+const (
+	barePrompt  = "testpmd>"
+	headerWords = "NIC statistics for port "
+
+	// testpmd prints 24 # on each side of a header and 76 as a border. People
+	// shorten them, mail clients break them.
+	headerRun, borderRun = 8, 10
+)
+
+// scan adds a line's tokens to to. Nothing need be at its usual place in the
+// line: what a mail client, a logger or another thread's output put around a
+// token is passed over.
+func scan(to []token, l line) []token {
+	s := scanner{text: l.text, open: l.open, to: to}
+	start := len(to)
+	for s.i < len(s.text) {
+		s.step()
+	}
+	if len(s.to) == start || s.to[start].kind != tokenPrompt {
+		// After a log line the prompt is elsewhere, and in a manual there is
+		// none.
+		if c := unquote(l.text); strings.HasPrefix(c, "show port ") || strings.HasPrefix(c, "clear port ") {
+			t := token{kind: tokenPrompt, at: len(l.text) - len(c), end: len(l.text), text: strings.TrimSpace(c)}
+			return append(to, append([]token{t}, s.to[start:]...)...)
 		}
 	}
-	return token{}
+	return s.to
 }
 
-// headerAt reads a header whose words begin at i.
-func headerAt(s string, i int) token {
-	rest := s[i+len(headerWords):]
-	port := strings.TrimLeft(rest, " ")
-	n := 0
-	for n < len(port) && isDigit(port[n]) {
-		n++
-	}
-	end := len(s) - len(port) + n
-	end += len(s[end:]) - len(strings.TrimLeft(s[end:], " "))
-	end += countRun(s[end:], '#')
-	return token{kind: tokenHeader, value: port[:n], end: end}
+// unquote takes off what quotes and frames a line.
+func unquote(s string) string { return strings.TrimLeft(s, " >|*`") }
+
+type scanner struct {
+	text string
+	open bool // the input ends in text
+	i    int
+	run  int // length of the run of # just before i
+	to   []token
 }
 
-// labelAt reads a label and its value where one begins at i.
-func labelAt(s string, i int) token {
-	// A label's own letters may be the end of another word ("rate-RX-bytes").
-	if i > 0 && (isLetter(s[i-1]) || s[i-1] == '-' || s[i-1] == '_') {
-		return token{}
-	}
-	colon := strings.IndexByte(s[i:min(len(s), i+labelMost)], ':')
-	if colon < 0 {
-		return token{}
-	}
-	for _, label := range labels {
-		if s[i:i+colon] == label {
-			t := token{kind: tokenLabel, label: label}
-			from := i + colon + 1
-			for from < len(s) && (s[from] == ' ' || s[from] == '*') {
-				from++
-			}
-			to := from
-			for to < len(s) && isDigit(s[to]) {
-				to++
-			}
-			t.value, t.end = s[from:to], to
-			t.tail = tailAt(s, to, t.value == "")
-			t.atEnd = strings.TrimSpace(s[to+len(t.tail):]) == ""
-			return t
+func (s *scanner) emit(t token) { s.to = append(s.to, t) }
+
+func (s *scanner) has(words string) bool { return strings.HasPrefix(s.text[s.i:], words) }
+
+// step reads one token, or passes over one character.
+func (s *scanner) step() {
+	run := s.run
+	s.run = 0
+	switch s.text[s.i] {
+	case '#':
+		s.hashes()
+		return
+	case 'A', 'F', 'N', 'P', 'S', 't':
+		if s.title(run) {
+			return
+		}
+	case 'B', 'R', 'T':
+		if s.has("Throughput (since last show)") {
+			s.emit(token{kind: tokenRates, at: s.i, end: s.i})
+		} else if l, n := labelAt(s.text[s.i:]); n > 0 {
+			s.counter(l, n)
+			return
 		}
 	}
-	return token{}
+	s.i++
 }
 
-// tailAt is what follows a number without a blank and makes it none: letters,
-// a sign, a separator before another digit. A label may follow at once, where
-// a number overflowed its column, and marks of a mail or a markup may.
-func tailAt(s string, i int, empty bool) string {
-	to := i
-	for to < len(s) && s[to] != ' ' && nextLabel(s[to:]) == "" {
-		to++
+// hashes reads a run of #: a side of a header, or a border.
+func (s *scanner) hashes() {
+	at := s.i
+	n := countRun(s.text[at:], '#')
+	s.i += n
+	for s.i < len(s.text) && s.text[s.i] == ' ' {
+		s.i++
 	}
-	tail := s[i:to]
+	switch rest := s.text[s.i:]; {
+	case n >= headerRun && s.open && rest != "" && strings.HasPrefix(headerWords, rest):
+		s.emit(token{kind: tokenCutHeader, at: at, end: len(s.text)})
+		s.i = len(s.text)
+	case strings.HasPrefix(rest, "NIC "):
+		s.run = n
+	case n >= borderRun:
+		s.emit(token{kind: tokenBorder, at: at, end: at + n})
+	}
+}
+
+// title reads what heads statistics, a prompt or an event. run is the length
+// of the run of # before it.
+func (s *scanner) title(run int) bool {
+	at := s.i
 	switch {
-	case tail == "":
-		return ""
-	case empty, tail == "=":
-		return tail
-	case isLetter(tail[0]), tail[0] == '-', len(tail) > 1 && (tail[0] == '.' || tail[0] == ',') && isDigit(tail[1]):
-		return tail
-	case tail[0] >= 0x80 || tail[0] < ' ':
-		return tail
+	case s.has(headerWords):
+		s.i += len(headerWords)
+		s.header(at, run)
+	case s.has("NIC statistics:") && run >= headerRun, s.has("NIC extended statistics for port"):
+		s.emit(token{kind: tokenOther, at: at, end: at})
+		s.i = len(s.text)
+	case s.has("Forward statistics for port "):
+		s.i += len("Forward statistics for port ")
+		digits, bad := s.number(false)
+		port, err := strconv.Atoi(digits)
+		if bad == "" && err != nil {
+			bad = "is no port"
+		}
+		s.emit(token{kind: tokenPort, at: at, end: s.i, port: port, text: digits, bad: bad})
+	case s.has("Forward Stats for RX Port="):
+		s.i += len("Forward Stats for ")
+		s.emit(token{kind: tokenStream, at: at, end: s.i, text: s.text[s.i:]})
+	case s.has("Accumulated forward statistics"):
+		s.i += len("Accumulated forward statistics")
+		s.emit(token{kind: tokenAccumulated, at: at, end: s.i})
+	case s.has("Stats reg"):
+		// A queue's counters under the labels of the port's: testpmd from 1.3
+		// to 20.08 where queues were mapped to registers, and dpdk-proc-info.
+		// The rest of the line is theirs.
+		for s.i < len(s.text) && !s.has("####") && !s.has("Throughput") {
+			s.i++
+		}
+	case s.has(barePrompt):
+		s.i += len(barePrompt)
+		command := s.text[s.i:]
+		if n := strings.Index(command, barePrompt); n >= 0 {
+			command = command[:n]
+		}
+		s.emit(token{kind: tokenPrompt, at: at, end: s.i + len(command), text: strings.TrimSpace(command)})
+	case s.has("Port "):
+		n, port := eventAt(s.text[at:])
+		if n == 0 {
+			return false
+		}
+		s.emit(token{kind: tokenEvent, at: at, end: at + n, port: port})
+		s.i += n
+	default:
+		return false
 	}
-	return ""
+	return true
 }
 
-// nextLabel is the label that s begins with.
-func nextLabel(s string) string {
-	for _, label := range labels {
-		if strings.HasPrefix(s, label+":") {
-			return label
+// header reads a header from its port on. run is the length of its left side.
+func (s *scanner) header(at, run int) {
+	digits, bad := s.number(true)
+	end := s.i
+	for s.i < len(s.text) && s.text[s.i] == ' ' {
+		s.i++
+	}
+	right := countRun(s.text[s.i:], '#')
+	switch {
+	case bad == "" && s.has("cleared"):
+		port, _ := strconv.Atoi(digits)
+		s.emit(token{kind: tokenCleared, at: at, end: end, port: port})
+		return
+	case run < headerRun && right < headerRun && (run < 2 || right < 2):
+		return // words about a block
+	}
+	s.i += right
+	if bad == badCut {
+		s.emit(token{kind: tokenCutHeader, at: at, end: end})
+		return
+	}
+	port, err := strconv.ParseUint(digits, 10, 16) // what DPDK's port numbers are
+	if bad == "" && err != nil {
+		bad = "is no port"
+	}
+	s.emit(token{kind: tokenHeader, at: at, end: end, port: int(port), text: digits, bad: bad})
+}
+
+// counter reads the value of a label, which n characters hold.
+func (s *scanner) counter(l label, n int) {
+	t := token{kind: tokenLabel, at: s.i, label: l}
+	s.i += n
+	for s.i < len(s.text) && strings.IndexByte(" *_`|", s.text[s.i]) >= 0 {
+		s.i++
+	}
+	t.text, t.bad = s.number(true)
+	t.end = s.i
+	if t.bad == "" {
+		var err error
+		if t.value, err = strconv.ParseUint(t.text, 10, 64); err != nil {
+			t.bad = "is more than 64 bits hold"
 		}
 	}
-	return ""
+	s.emit(t)
+}
+
+// What can be wrong with a number, apart from its size.
+const (
+	badEmpty = "is missing"
+	badCut   = "may be cut"
+	badText  = "is no number"
+)
+
+// number reads a number as testpmd prints it: decimal digits and nothing else.
+// What can't be one is passed over as far as the next blank or label.
+func (s *scanner) number(strict bool) (digits, bad string) {
+	at := s.i
+	n := countDigits(s.text[at:])
+	s.i += n
+	digits = s.text[at:s.i]
+	rest := s.text[s.i:]
+	switch {
+	case n > 0 && rest == "" && s.open && digits != "0":
+		return digits, badCut // more digits may have followed; not to a 0
+	case n > 1 && digits[0] == '0', n > 0 && strict && partOfNumber(rest), n == 0 && rest != "" && rest[0] != ' ' && !startsToken(rest):
+		for s.i < len(s.text) && s.text[s.i] != ' ' && !startsToken(s.text[s.i:]) {
+			s.i++
+		}
+		return s.text[at:s.i], badText
+	case n == 0:
+		return "", badEmpty
+	}
+	return digits, ""
+}
+
+// partOfNumber says whether what follows digits makes them none, or part of a
+// longer one. What a mail, a table or JSON puts behind a number doesn't, nor
+// does what testpmd printed without a blank between.
+func partOfNumber(rest string) bool {
+	if rest == "" {
+		return false
+	}
+	switch c := rest[0]; {
+	case isLetter(c) || c == '%' || c >= 0x80:
+		return !startsToken(rest)
+	case c == '=':
+		return rest == "=" || len(rest) > 1 && rest[1] != ' '
+	case strings.IndexByte(".,'-+/:_", c) >= 0:
+		return len(rest) > 1 && (isDigit(rest[1]) || isLetter(rest[1]) || rest[1] == '-' || rest[1] == '.')
+	case c == ' ':
+		// Thousands that are set apart by blanks.
+		return countDigits(rest[1:]) == 3
+	}
+	return false
+}
+
+// startsToken says whether s begins with something that testpmd prints.
+func startsToken(s string) bool {
+	if _, n := labelAt(s); n > 0 {
+		return true
+	}
+	if n, _ := eventAt(s); n > 0 {
+		return true
+	}
+	return strings.HasPrefix(s, barePrompt) || logAt(s)
+}
+
+// labelAt reads a label and its colon at the beginning of s, and returns their
+// length, 0 where there is none.
+func labelAt(s string) (label, int) {
+	if len(s) < len("Rx-pps:") || s[2] != '-' && s[3] != '-' {
+		return 0, 0
+	}
+	for l, name := range labelNames {
+		if strings.HasPrefix(s, name) {
+			rest := strings.TrimLeft(s[len(name):min(len(s), len(name)+4)], " *")
+			if strings.HasPrefix(rest, ":") {
+				return label(l), strings.IndexByte(s, ':') + 1
+			}
+		}
+	}
+	return 0, 0
 }
 
 func countRun(s string, c byte) int {
@@ -168,5 +346,13 @@ func countRun(s string, c byte) int {
 	return n
 }
 
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func countDigits(s string) int {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return n
+}
+
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
