@@ -75,8 +75,7 @@ func (u User) CheckFree(ctx context.Context, a agent.Agent) error {
 	if err != nil {
 		return err
 	}
-	if _, f := diagnose.VhostSocket(r[0].Data, u.Socket, true); f != nil {
-		return errors.New(f.String())
-	}
-	return fmt.Errorf("%s is taken: a live process listens on it; end that one, or name another path", u.Socket)
+	// With a file there it is bad either way: taken, or stale.
+	_, f := diagnose.VhostSocket(r[0].Data, u.Socket, true)
+	return errors.New(f.String())
 }

@@ -13,8 +13,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Agent serves typed requests on one machine. Its methods may be called from
@@ -129,9 +132,9 @@ type Exit struct {
 
 func (e Exit) String() string {
 	if e.Signal != 0 {
-		return "killed by " + signalName(e.Signal)
+		return "killed by " + unix.SignalName(e.Signal)
 	}
-	return "exit code " + itoa(e.Code)
+	return "exit code " + strconv.Itoa(e.Code)
 }
 
 // Reading is the content of a file, or an answer on a socket, and when.

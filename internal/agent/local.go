@@ -373,7 +373,3 @@ func now() Time {
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return Time(ts.Nano())
 }
-
-func signalName(s syscall.Signal) string { return unix.SignalName(s) }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sweep/internal/agent"
+	"sweep/internal/diagnose"
 )
 
 // kvmDeadline is how long a guest under KVM may take to come to its first
@@ -89,10 +90,20 @@ func tryKVM(ctx context.Context, a agent.Agent, probe func() (Config, func([]byt
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case vm.Ended():
-		return "/dev/kvm is there, but QEMU ended when it tried to boot a guest with it", nil
+		return "/dev/kvm is there, but QEMU ended when it tried to boot a guest with it" + because(vm.Text(0)), nil
 	default:
 		return fmt.Sprintf("/dev/kvm is there, but a guest did not come to its first program within %v", kvmDeadline), nil
 	}
+}
+
+// because is what a console says of why its program ended, where that is known.
+func because(text []byte) string {
+	for _, f := range diagnose.Explain(text) {
+		if f.Fatal {
+			return ": " + f.What + ", for " + f.Why
+		}
+	}
+	return ""
 }
 
 // CPUModel is QEMU's name of the CPU that guests see: all that the accelerator

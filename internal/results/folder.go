@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"sweep/internal/plan"
 )
@@ -38,7 +39,10 @@ type Folder struct {
 // already is refused: nothing measured is overwritten.
 func Create(path string, run Run) (_ *Folder, err error) {
 	defer func() {
-		if err != nil {
+		switch {
+		case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
+			err = fmt.Errorf("results: %w; name a folder that you can write with --results", err)
+		case err != nil:
 			err = fmt.Errorf("results: %w", err)
 		}
 	}()

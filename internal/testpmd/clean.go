@@ -105,6 +105,9 @@ func render(raw []byte, n int, open bool, yield func(line) bool) bool {
 	open = open && !bytes.HasSuffix(raw, []byte("\r"))
 	// "^[[0K" and "^M" are how cat -v and some pagers write ESC and CR.
 	caret := bytes.Contains(raw, []byte("^["))
+	for bytes.HasSuffix(raw, []byte("^M")) {
+		raw, open = raw[:len(raw)-2], false
+	}
 
 	s := screen{number: n, yield: yield}
 	for i := 0; i < len(raw) && !s.stopped; {
@@ -116,7 +119,7 @@ func render(raw []byte, n int, open bool, yield func(line) bool) bool {
 		case c == '^' && caret && i+1 < len(raw) && raw[i+1] == 'H':
 			s.left(1)
 			i += 2
-		case c == '^' && i+1 < len(raw) && raw[i+1] == 'M' && (caret || i+2 == len(raw)):
+		case c == '^' && caret && i+1 < len(raw) && raw[i+1] == 'M':
 			s.flush(false)
 			i += 2
 		case c == '\b':

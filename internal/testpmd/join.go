@@ -120,7 +120,7 @@ func (j *joiner) join(l line) (line, bool) {
 			return joined, true
 		}
 	}
-	if number := j.numberAtEnd(interrupted); number != "" && number != "0" && continues(b) {
+	if j.numberAtEnd(interrupted) && continues(b) {
 		return line{j.first.number, a + b, l.open}, true
 	}
 	apart := j.score(j.first) + j.score(line{text: b, open: l.open})
@@ -140,7 +140,7 @@ func startsLine(s string) bool {
 	return startsToken(s) || strings.HasPrefix(s, "#") || strings.HasPrefix(s, "Stats reg") || strings.HasPrefix(s, "Throughput")
 }
 
-// score counts what a line holds that is whole, against what is broken.
+// score counts what a line holds that is whole.
 func (j *joiner) score(l line) int {
 	n := 0
 	j.tokens = scan(j.tokens[:0], l)
@@ -149,8 +149,6 @@ func (j *joiner) score(l line) int {
 		case tokenHeader, tokenLabel, tokenPort:
 			if t.bad == "" {
 				n++
-			} else if t.bad != badEmpty {
-				n--
 			}
 		case tokenCleared, tokenStream, tokenAccumulated, tokenOther:
 			n++
@@ -163,26 +161,15 @@ func (j *joiner) score(l line) int {
 	return n
 }
 
-// numberAtEnd is the number that the held line ends with, where that is one of
-// its counters, its port, or, if something came in between, its command's.
-func (j *joiner) numberAtEnd(interrupted bool) string {
-	a := j.first.text
-	if !endsInDigit(a) {
-		return ""
+// numberAtEnd says whether the held line ends in one of its numbers: a
+// counter's, a port's or, if something came in between, a command's.
+func (j *joiner) numberAtEnd(interrupted bool) bool {
+	if !endsInDigit(j.first.text) {
+		return false
 	}
-	j.tokens = scan(j.tokens[:0], line{text: a})
-	if len(j.tokens) == 0 {
-		return ""
-	}
-	t := j.tokens[len(j.tokens)-1]
-	if t.end != len(a) || t.kind == tokenPrompt && !interrupted {
-		return ""
-	}
-	n := len(a)
-	for n > 0 && isDigit(a[n-1]) {
-		n--
-	}
-	return a[n:]
+	j.tokens = scan(j.tokens[:0], line{text: j.first.text})
+	n := len(j.tokens)
+	return n > 0 && (interrupted || j.tokens[n-1].kind != tokenPrompt)
 }
 
 // continues says whether a line can be the rest of one that broke in a number:
@@ -207,8 +194,7 @@ func continues(s string) bool {
 func endsInDigit(s string) bool     { return s != "" && isDigit(s[len(s)-1]) }
 func startsWithDigit(s string) bool { return s != "" && isDigit(s[0]) }
 
-// cutLog splits off a log line or an event that begins in the middle of a
-// line. What holds a counter is no log line, whatever a logger put before it.
+// cutLog splits off a log line or an event that begins in the middle of a line.
 func cutLog(l line) (head, log line) {
 	if isLog(l.text) {
 		return line{}, l
@@ -235,15 +221,13 @@ func cutLog(l line) (head, log line) {
 		if n, _ := eventAt(rest); n == 0 && !logAt(rest) {
 			continue
 		}
-		if holdsBlock(rest) {
-			return l, line{}
-		}
 		return line{l.number, l.text[:i], false}, line{l.number, rest, l.open}
 	}
 	return l, line{}
 }
 
-// isLog says whether a whole line is a log line or an event.
+// isLog says whether a whole line is a log line or an event. What holds a
+// counter is no log line, whatever a logger put before it.
 func isLog(text string) bool {
 	text = unquote(text)
 	if n, _ := eventAt(text); n > 0 {

@@ -121,7 +121,7 @@ func TestPassedOn(t *testing.T) {
 		{"a flowed line", edit(t, "RX-missed: 7", "RX-missed: \n7"), one, nil},
 		{"a label that wrapped at its hyphen", edit(t, "RX-bytes", "RX-\nbytes"), one, nil},
 		{"a number that a narrow screen wrapped", edit(t, "64000", "640\n00"), one, nil},
-		{"quoted-printable", edit(t, "RX-bytes:  64000", "RX-bytes:  64=\n000", "RX-nombuf:  0         ", "RX-nombuf:  0        =20"), one, nil},
+		{"quoted-printable", edit(t, "RX-bytes:  64000", "RX-bytes:  64=\n000", "RX-nombuf:  0         ", "RX-nombuf:  0        =20", "RX-errors: 0", "RX-errors: 0=20"), one, nil},
 		{"quoted-printable in a header", edit(t, "NIC statistics", "NIC stati=\nstics"), one, nil},
 		{"quoted-printable in borders", "> " + edit(t, "3  ########", "3  ########=\n", "###\n", "#=\n##\n"), one, nil},
 		{"a header that wrapped", edit(t, "port 3  ####", "port\n> 3  ####"), one, nil},
@@ -155,6 +155,7 @@ func TestPassedOn(t *testing.T) {
 		{"two events in a label", edit(t, "TX-errors", "TX"+event+event+"-errors"), one, nil},
 		{"events in a number and a label", edit(t, "1000       RX-missed", "10"+event+"00       RX-mis"+event+"sed"), one, nil},
 		{"a log line in a label", edit(t, "RX-missed", "RX-misVHOST_CONFIG: (/tmp/v) vhost peer closed\nsed"), one, nil},
+		{"another part's log line in a label", edit(t, "RX-missed", "RX-misVIRTIO_NET: reset\nsed"), one, nil},
 		{"a log line behind capitals", edit(t, "TX-errors", "TXVHOST_CONFIG: (/tmp/v) vhost peer closed\n-errors"), one, nil},
 		{"an event in a header", edit(t, "NIC statistics", "NIC sta"+event+"tistics"), one, nil},
 		{"an event in a port", edit(t, "port 3 ", "port 1"+event+"2"), []string{"12" + wholeRow[1:]}, nil},
@@ -213,6 +214,7 @@ func TestLookAlikes(t *testing.T) {
 		{"mapped queues in forward statistics", "  ---------------------- Forward statistics for port 0  ----------------------\n  RX-packets:                          9    RX-dropped:             0    RX-total:             9\n  Stats reg  0 RX-packets:             9     RX-errors:             0    RX-bytes:           576\n", nil, nil},
 		{"forward statistics behind a block", whole + "  ------- Forward Stats for RX Port= 0/Queue= 0 -> TX Port= 1/Queue= 0 -------\n  RX-packets: 5              TX-packets: 5              TX-dropped: 0             \n", []string{wholeRow}, nil},
 		{"ethtool", "NIC statistics:\n     rx_packets: 12\n     tx_packets: 34\n", nil, nil},
+		{"dpdk-proc-info's extended statistics, cut", "statistics for port 0  #########\n####################################################\nrx_good_packets: 5\n", nil, nil},
 		{"another program's block", "  ######################## NIC statistics: rpmpf-0 ########################\n  Link-Status: Up         RX-packets: 0           RX-missed: 0\n  RX-bytes: 0             RX-errors: 0            RX-nombuf:  0\n", nil, nil},
 		{"l2fwd", "\x1b[2J\x1b[1;1H\nPort statistics ====================================\nStatistics for port 0 ------------------------------\nPackets sent:                  6784279\nPackets received:              6784279\n", nil, nil},
 		{"a comment", "# RX-missed: 5 was seen in the \"NIC statistics for port 0\", Bad arguments\n", nil, nil},
@@ -252,6 +254,7 @@ func TestImpossible(t *testing.T) {
 		{"a sign", edit(t, "RX-missed: 7", "RX-missed: -7"), []string{"3: 1000 - 64000 0 0 10 0 640 500 5 256000 2560"}, []string{`2: RX-missed: "-7" is no number`}},
 		{"a letter", edit(t, "1000 ", "1O00 "), []string{"3: - 7 64000 0 0 10 0 640 500 5 256000 2560"}, []string{`2: RX-packets: "1O00" is no number`}},
 		{"hexadecimal", edit(t, "1000 ", "0x3e8"), []string{"3: - 7 64000 0 0 10 0 640 500 5 256000 2560"}, []string{`2: RX-packets: "0x3e8" is no number`}},
+		{"zeros before it", edit(t, "1000 ", "0001 "), []string{"3: - 7 64000 0 0 10 0 640 500 5 256000 2560"}, []string{`2: RX-packets: "0001" is no number`}},
 		{"a unit", edit(t, "64000", "64kB"), []string{"3: 1000 7 - 0 0 10 0 640 500 5 256000 2560"}, []string{`2: RX-bytes: "64kB" is no number`}},
 		{"a fraction", edit(t, "Rx-pps:          500", "Rx-pps:        499.5"), []string{"3: 1000 7 64000 0 0 10 0 640 - 5 256000 2560"}, []string{`8: Rx-pps: "499.5" is no number`}},
 		{"thousands", edit(t, "1000 ", "1,000"), []string{"3: - 7 64000 0 0 10 0 640 500 5 256000 2560"}, []string{`2: RX-packets: "1,000" is no number`}},
@@ -267,6 +270,7 @@ func TestImpossible(t *testing.T) {
 		{"asked in two pieces", "testpmd> show port sta\nPort 1: link state change event\nts 0\n" + whole, one, []string{"4: asked port 0, got port 3"}},
 		{"asked with a correction", "testpmd> show port stats 3\b\x1b[0K0\r\r\n" + whole, one, []string{"2: asked port 0, got port 3"}},
 		{"asked again", "testpmd> show port stats 0\b\x1b[0K\x1bM\x1bEtestpmd> show port stats 3\x1b[0K\r\r\n" + whole, one, nil},
+		{"asked, and a number in the next line", "testpmd> show port stats 3\n0\n" + whole, one, nil},
 		{"asked for all", "testpmd> show port stats all\n" + whole, one, nil},
 		{"asked through a pipe", "testpmd> show port stats 3\ntestpmd> show port stats 1\n" + whole, one, nil},
 		{"asked and refused", "testpmd> show port stats 1\nThe valid ports array is [ 3 ]\n" + whole, one, nil},
@@ -295,6 +299,9 @@ func TestImpossible(t *testing.T) {
 		{"backwards after another port's clear", later + "\n  NIC statistics for port 1 cleared\n" + whole, []string{laterRow, wholeRow}, []string{"14: RX-packets went back"}},
 		{"backwards after a restart", later + "EAL: Detected CPU lcores: 2\n" + whole, []string{laterRow, wholeRow}, nil},
 		{"backwards after the port's restart", later + "testpmd> port stop 3\nStopping ports...\nDone\ntestpmd> port start 3\n" + whole, []string{laterRow, wholeRow}, nil},
+		{"backwards after a reset without an answer", later + "testpmd> port reset 3\ntestpmd> show port stats 3\n" + whole, []string{laterRow, wholeRow}, nil},
+		{"problems in their order", edit(t, "RX-packets: 1000", "RX-packets: 0   ", "Rx-pps:          500", "Rx-pps:          nan"),
+			[]string{"3: 0 7 64000 0 0 10 0 640 - 5 256000 2560"}, []string{"2: RX-packets 0 with", "8: nan"}},
 		{"backwards over stop and start", later + "testpmd> stop\nTelling cores to stop...\nWaiting for lcores to finish...\n\nDone.\ntestpmd> start\nrxonly packet forwarding - ports=1 - cores=1 - streams=1\n  port 0: RX queue number: 1 Tx queue number: 1\n    RX queue: 0\ntestpmd> show port stats 3\n" + whole,
 			[]string{laterRow, wholeRow}, []string{"22: RX-packets went back"}},
 		{"another machine's", "### virtio PMD\ntestpmd> show port stats all\n" + later + "\n### AF_XDP PMD\n\ntestpmd> show port stats all\n" + whole, []string{laterRow, wholeRow}, nil},
@@ -317,6 +324,7 @@ func TestCut(t *testing.T) {
 		{"in its rates", whole[:strings.Index(whole, "  Tx-pps")], []string{"3: 1000 7 64000 0 0 10 0 640 500 - 256000 -"}, []string{"8: is cut: the text ends before its border, and it lacks Tx-pps, Tx-bps"}},
 		{"in a number", whole[:strings.Index(whole, "000\n")+1], []string{"3: 1000 7 - - - - - - - - - -"}, []string{`2: RX-bytes: "640" may be cut`, "2: it lacks RX-errors"}},
 		{"in a number, by an event", edit(t, "1000       RX-missed", "10\nPort 0: link state change event\n00x"), []string{"3: - - 64000 0 0 10 0 640 500 5 256000 2560"}, []string{`2: RX-packets: "10" may be cut`}},
+		{"behind a CR", strings.ReplaceAll(whole[:strings.Index(whole, "000\n")+3], "\n", "\r\n") + "\r", []string{"3: 1000 7 64000 - - - - - - - - -"}, []string{"2: it lacks RX-errors"}},
 		{"behind a zero", strings.TrimSuffix(whole[:strings.Index(whole, "  RX-nombuf")], "\n"), []string{"3: 1000 7 64000 0 - - - - - - - -"}, []string{"3: it lacks RX-nombuf, TX-packets"}},
 		{"in its header", whole[:48], nil, []string{"1: a header that is cut"}},
 		{"in its header's words", whole[:35], nil, []string{"1: a header that is cut"}},
@@ -411,6 +419,7 @@ func TestRefusalIn(t *testing.T) {
 		"> Bad arguments":                                                     true,
 		`you get "Bad arguments" when you mistype`:                            false,
 		"testpmd says Bad arguments":                                          false,
+		"# note: Bad arguments":                                               false,
 		`# errors: 2x "Bad arguments", 1x "Invalid port 7"`:                   false,
 		"The valid ports array is [ 0 ]":                                      false,
 		"iavf_execute_vf_cmd(): Return failure -5 for cmd 45":                 false,
@@ -425,9 +434,9 @@ func TestRefusalIn(t *testing.T) {
 }
 
 func TestFrames(t *testing.T) {
-	log := Parse([]byte(whole + later + "testpmd> clear port stats all\n" + whole))
-	for i, want := range [][2]float64{{0, 0}, {64, 64}, {0, 0}} {
-		if rx, tx := log.Frames(i); rx != want[0] || tx != want[1] {
+	log := Parse([]byte(whole + later + "testpmd> clear port stats all\n" + later + strings.Replace(whole, "RX-bytes:  64000", "RX-bytes:  384000", 1)))
+	for i, want := range [][2]float64{{0, 0}, {64, 64}, {0, 0}, {0, 0}} {
+		if rx, tx := log.Frames(i); log.Prior[i] != []int{-1, 0, -1, -1}[i] || rx != want[0] || tx != want[1] {
 			t.Errorf("block %d: frames of %v and %v bytes; want %v", i, rx, tx, want)
 		}
 	}
@@ -448,6 +457,8 @@ func TestNotes(t *testing.T) {
 		{"mixed sizes", edit(t, "64000", "82780"), []string{"1: the totals hold frames of several sizes"}},
 		{"another size", whole + later + strings.NewReplacer("6000 ", "11000", "384000", "1024000", "2560000", "5120000", "2010", "4010", "128640", "256640").Replace(later),
 			[]string{"21: another size", "21: the totals hold"}},
+		{"another size after a clear", whole + later + "\n  NIC statistics for port 3 cleared\n" + edit(t, "64000", "128000", "256000", "512000") + strings.NewReplacer("384000", "768000", "2560000", "5120000").Replace(later),
+			[]string{"23: the counters were cleared", "33: another size"}},
 		{"no bytes", edit(t, "64000", "0", "256000", "0"), []string{"1: the driver counts no bytes"}},
 	} {
 		got := messages(Parse([]byte(tt.text)).Notes)

@@ -27,7 +27,6 @@ const (
 type token struct {
 	kind  tokenKind
 	at    int    // where it begins in the line
-	end   int    // where its number ends in the line
 	port  int    // of a title or an event
 	label label  // of a counter
 	value uint64 // of a counter
@@ -98,7 +97,7 @@ func scan(to []token, l line) []token {
 		// After a log line the prompt is elsewhere, and in a manual there is
 		// none.
 		if c := unquote(l.text); strings.HasPrefix(c, "show port ") || strings.HasPrefix(c, "clear port ") {
-			t := token{kind: tokenPrompt, at: len(l.text) - len(c), end: len(l.text), text: strings.TrimSpace(c)}
+			t := token{kind: tokenPrompt, at: len(l.text) - len(c), text: strings.TrimSpace(c)}
 			return append(to, append([]token{t}, s.to[start:]...)...)
 		}
 	}
@@ -134,7 +133,7 @@ func (s *scanner) step() {
 		}
 	case 'B', 'R', 'T':
 		if s.has("Throughput (since last show)") {
-			s.emit(token{kind: tokenRates, at: s.i, end: s.i})
+			s.emit(token{kind: tokenRates, at: s.i})
 		} else if l, n := labelAt(s.text[s.i:]); n > 0 {
 			s.counter(l, n)
 			return
@@ -153,12 +152,12 @@ func (s *scanner) hashes() {
 	}
 	switch rest := s.text[s.i:]; {
 	case n >= headerRun && s.open && rest != "" && strings.HasPrefix(headerWords, rest):
-		s.emit(token{kind: tokenCutHeader, at: at, end: len(s.text)})
+		s.emit(token{kind: tokenCutHeader, at: at})
 		s.i = len(s.text)
 	case strings.HasPrefix(rest, "NIC "):
 		s.run = n
 	case n >= borderRun:
-		s.emit(token{kind: tokenBorder, at: at, end: at + n})
+		s.emit(token{kind: tokenBorder, at: at})
 	}
 }
 
@@ -171,7 +170,7 @@ func (s *scanner) title(run int) bool {
 		s.i += len(headerWords)
 		s.header(at, run)
 	case s.has("NIC statistics:") && run >= headerRun, s.has("NIC extended statistics for port"):
-		s.emit(token{kind: tokenOther, at: at, end: at})
+		s.emit(token{kind: tokenOther, at: at})
 		s.i = len(s.text)
 	case s.has("Forward statistics for port "):
 		s.i += len("Forward statistics for port ")
@@ -180,13 +179,13 @@ func (s *scanner) title(run int) bool {
 		if bad == "" && err != nil {
 			bad = "is no port"
 		}
-		s.emit(token{kind: tokenPort, at: at, end: s.i, port: port, text: digits, bad: bad})
+		s.emit(token{kind: tokenPort, at: at, port: port, text: digits, bad: bad})
 	case s.has("Forward Stats for RX Port="):
 		s.i += len("Forward Stats for ")
-		s.emit(token{kind: tokenStream, at: at, end: s.i, text: s.text[s.i:]})
+		s.emit(token{kind: tokenStream, at: at, text: s.text[s.i:]})
 	case s.has("Accumulated forward statistics"):
 		s.i += len("Accumulated forward statistics")
-		s.emit(token{kind: tokenAccumulated, at: at, end: s.i})
+		s.emit(token{kind: tokenAccumulated, at: at})
 	case s.has("Stats reg"):
 		// A queue's counters under the labels of the port's: testpmd from 1.3
 		// to 20.08 where queues were mapped to registers, and dpdk-proc-info.
@@ -200,13 +199,13 @@ func (s *scanner) title(run int) bool {
 		if n := strings.Index(command, barePrompt); n >= 0 {
 			command = command[:n]
 		}
-		s.emit(token{kind: tokenPrompt, at: at, end: s.i + len(command), text: strings.TrimSpace(command)})
+		s.emit(token{kind: tokenPrompt, at: at, text: strings.TrimSpace(command)})
 	case s.has("Port "):
 		n, port := eventAt(s.text[at:])
 		if n == 0 {
 			return false
 		}
-		s.emit(token{kind: tokenEvent, at: at, end: at + n, port: port})
+		s.emit(token{kind: tokenEvent, at: at, port: port})
 		s.i += n
 	default:
 		return false
@@ -217,7 +216,6 @@ func (s *scanner) title(run int) bool {
 // header reads a header from its port on. run is the length of its left side.
 func (s *scanner) header(at, run int) {
 	digits, bad := s.number(true)
-	end := s.i
 	for s.i < len(s.text) && s.text[s.i] == ' ' {
 		s.i++
 	}
@@ -225,21 +223,21 @@ func (s *scanner) header(at, run int) {
 	switch {
 	case bad == "" && s.has("cleared"):
 		port, _ := strconv.Atoi(digits)
-		s.emit(token{kind: tokenCleared, at: at, end: end, port: port})
+		s.emit(token{kind: tokenCleared, at: at, port: port})
 		return
 	case run < headerRun && right < headerRun && (run < 2 || right < 2):
 		return // words about a block
 	}
 	s.i += right
 	if bad == badCut {
-		s.emit(token{kind: tokenCutHeader, at: at, end: end})
+		s.emit(token{kind: tokenCutHeader, at: at})
 		return
 	}
 	port, err := strconv.ParseUint(digits, 10, 16) // what DPDK's port numbers are
 	if bad == "" && err != nil {
 		bad = "is no port"
 	}
-	s.emit(token{kind: tokenHeader, at: at, end: end, port: int(port), text: digits, bad: bad})
+	s.emit(token{kind: tokenHeader, at: at, port: int(port), text: digits, bad: bad})
 }
 
 // counter reads the value of a label, which n characters hold.
@@ -250,7 +248,6 @@ func (s *scanner) counter(l label, n int) {
 		s.i++
 	}
 	t.text, t.bad = s.number(true)
-	t.end = s.i
 	if t.bad == "" {
 		var err error
 		if t.value, err = strconv.ParseUint(t.text, 10, 64); err != nil {
