@@ -71,10 +71,12 @@ packages() {
 	export DEBIAN_FRONTEND=noninteractive
 	log=$(mktemp)
 	trap 'rm -f "$log"' EXIT
-	# The lists may be missing, or too old for what is served now.
+	# The lists may be missing, or too old for what is served now; and dpkg may
+	# have been interrupted.
 	# shellcheck disable=SC2086 # words are meant
 	apt install -qy --no-install-recommends $list || {
 		say "updating apt's lists"
+		dpkg --configure -a >/dev/null 2>&1 || true
 		apt update -q && apt install -qy --no-install-recommends $list
 	} || {
 		tail -n 15 "$log" >&2
@@ -85,26 +87,36 @@ packages() {
 # apt runs apt-get, with a dot for each package that comes and is unpacked: it
 # can take a minute.
 apt() {
-	apt-get "$@" 2>&1 | tee "$log" |
+	apt-get -o DPkg::Lock::Timeout=120 "$@" 2>&1 | tee "$log" |
 		awk '/^(Get:|Unpacking|Setting up)/ { printf "." > "/dev/stderr"; any = 1 } END { if (any) print "" > "/dev/stderr" }'
 }
 
 # find_go puts a Go on the PATH that is new enough, or says what to do.
 find_go() {
-	local want have
+	local want have=''
 	want=$(awk '$1 == "go" { print $2 }' go.mod)
-	command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
-	command -v go >/dev/null || die "Go is not installed; this needs Go $want or later: https://go.dev/dl"
-	have=$(go env GOVERSION) && have=${have#go}
-	if [ "$(printf '%s\n' "$want" "$have" | sort -V | head -n 1)" != "$want" ]; then
-		die "Go $have is too old; this needs Go $want or later: https://go.dev/dl"
-	fi
+	for dir in '' /usr/local/go/bin:; do
+		have=$(PATH=$dir$PATH GOTOOLCHAIN=local go env GOVERSION 2>/dev/null) || continue
+		have=${have#go}
+		if [ "$(printf '%s\n' "$want" "$have" | sort -V | head -n 1)" = "$want" ]; then
+			PATH=$dir$PATH
+			return
+		fi
+	done
+	[ -n "$have" ] || die "Go is not installed; this needs Go $want or later: https://go.dev/dl"
+	die "Go $have is too old; this needs Go $want or later: https://go.dev/dl"
 }
+
+# ready says whether build/ is somebody else's, who made it ready: then it is
+# used as it is.
+ready() { [ ! -w build ] && [ -x build/sweep ] && [ -e build/manifest.json ]; }
 
 build() {
 	find_go
 	mkdir -p build 2>/dev/null || true
 	[ -w build ] || die "$PWD/build can't be written: make a checkout of your own"
+	# An account without a home has no place for Go's caches either.
+	[ -w "${HOME:-/nonexistent}" ] || export GOPATH=$PWD/build/go GOCACHE=$PWD/build/go/cache GOFLAGS="${GOFLAGS:-} -modcacherw"
 	local version
 	version=$(git describe --always --dirty 2>/dev/null || echo unknown)
 	[ -x build/sweep ] || say "building the program (the first time takes a minute)"
@@ -114,12 +126,24 @@ build() {
 		die "go build failed; its words stand above (no network for the modules, perhaps)"
 }
 
+image() {
+	build/sweep image >&2 && return
+	# The kernel's package may be newer than the lists.
+	if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+		say "updating apt's lists, to try once more"
+		apt-get update -qq >&2 && build/sweep image >&2 && return
+	fi
+	die "the guest's image could not be built"
+}
+
 case $stage in
 --packages) packages ;;
---build) build ;;
+--build) if ! ready; then build; fi ;;
 *)
 	packages
-	build
-	build/sweep image >&2 || die "the guest's image could not be built"
+	if ! ready; then
+		build
+		image
+	fi
 	;;
 esac

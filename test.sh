@@ -3,7 +3,7 @@
 #
 #   ./test.sh        everything once, in under ten minutes on 2 CPUs
 #   ./test.sh fresh  the README's two commands in a bare Debian root (needs root)
-#   ./test.sh soak   the long counts (about an hour); the log goes to docs/soak.log
+#   ./test.sh soak   the long counts (about twenty minutes); the log goes to docs/soak.log
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 
@@ -98,8 +98,9 @@ soak)
 	./prepare.sh --tests
 	keep_log=$(mktemp)
 	trap 'rm -f "$keep_log"' EXIT
+	version=$(git describe --always --dirty) # before the log itself changes
 	{
-		echo "./test.sh soak of $(git describe --always --dirty) on $(uname -sr), $(nproc) CPUs, $(date -u +%F)"
+		echo "./test.sh soak of $version on $(uname -sr), $(nproc) CPUs, $(date -u +%F)"
 		say "kill -9 at twenty random moments"
 		SWEEP_SOAK=20 go_test -tags real -timeout 60m -run 'TestKill9$' ./test
 		grep -h 'killed after' "$keep_log" || true

@@ -30,9 +30,9 @@ const (
 	// testpmds without bps (before 19.11) had 100 Gb/s.
 	fastest, fastestOld = 1.5e9, 3e8
 
-	// Nobody shows statistics more often than every 0.1 ms, so no rate is more
-	// than this times the packets it is about.
-	showsPerSecond = 1e4
+	// Two shows are 0.01 ms apart at least (printing one takes longer), so no
+	// rate is more than this times the packets it is about.
+	showsPerSecond = 1e5
 
 	// Packets, or packets/s, from which on rounding doesn't count.
 	many = 1000

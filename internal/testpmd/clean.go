@@ -44,7 +44,8 @@ func lines(text []byte) iter.Seq[line] {
 	}
 }
 
-// decode turns UTF-16, with or without its mark, into UTF-8.
+// decode turns UTF-16 with its mark into UTF-8. Without the mark it is ASCII
+// with NULs, which are dropped anyway.
 func decode(text []byte) []byte {
 	var order binary.ByteOrder
 	switch {
@@ -53,22 +54,7 @@ func decode(text []byte) []byte {
 	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
 		order = binary.BigEndian
 	default:
-		// ASCII in UTF-16 has a NUL in every unit, always on the same side.
-		var nul [2]int
-		head := text[:min(len(text), 256)]
-		for i, b := range head {
-			if b == 0 {
-				nul[i%2]++
-			}
-		}
-		switch {
-		case nul[1] > len(head)/4 && nul[0] == 0:
-			order = binary.LittleEndian
-		case nul[0] > len(head)/4 && nul[1] == 0:
-			order = binary.BigEndian
-		default:
-			return text
-		}
+		return text
 	}
 	units := make([]uint16, len(text)/2)
 	for i := range units {
@@ -101,8 +87,6 @@ func render(raw []byte, n int, open bool, yield func(line) bool) bool {
 	if bytes.IndexByte(raw, '&') >= 0 {
 		raw = []byte(html.UnescapeString(string(raw)))
 	}
-	// A CR at the end belongs to the line's end: the line is whole.
-	open = open && !bytes.HasSuffix(raw, []byte("\r"))
 	// "^[[0K" and "^M" are how cat -v and some pagers write ESC and CR.
 	caret := bytes.Contains(raw, []byte("^["))
 	for bytes.HasSuffix(raw, []byte("^M")) {

@@ -196,8 +196,16 @@ func startsWithDigit(s string) bool { return s != "" && isDigit(s[0]) }
 
 // cutLog splits off a log line or an event that begins in the middle of a line.
 func cutLog(l line) (head, log line) {
+	cut := func(i int) (head, log line) {
+		return line{l.number, l.text[:i], false}, line{l.number, l.text[i:], l.open}
+	}
 	if isLog(l.text) {
-		return line{}, l
+		begin := len(l.text) - len(unquote(l.text))
+		n := stuck(l.text[begin:])
+		if n == 0 {
+			return line{}, l
+		}
+		return cut(begin + n)
 	}
 	for i := 1; i < len(l.text); i++ {
 		// Where one begins, a word does; or it sticks to what it breaks.
@@ -206,24 +214,26 @@ func cutLog(l line) (head, log line) {
 		switch {
 		case !isLetter(c):
 			continue
-		case !isLetter(before) && before != '_', c <= 'Z' && before >= 'a':
-		case strings.HasPrefix(rest, "Port "):
+		case !isLetter(before) && before != '_', c <= 'Z' && before >= 'a', strings.HasPrefix(rest, "Port "):
 		default:
 			continue
 		}
-		for _, name := range []string{"VHOST_", "EAL: "} {
-			// Behind capitals only the names tell where it begins.
-			if n := strings.Index(rest[:min(len(rest), len(name)+len("NIC"))], name); n > 0 {
-				i += n
-				rest = l.text[i:]
-			}
+		if n, _ := eventAt(rest); n > 0 || logAt(rest) {
+			return cut(i + stuck(rest))
 		}
-		if n, _ := eventAt(rest); n == 0 && !logAt(rest) {
-			continue
-		}
-		return line{l.number, l.text[:i], false}, line{l.number, rest, l.open}
 	}
 	return l, line{}
+}
+
+// stuck is how many capitals of a label or a header stand before the name that
+// a log line begins with: only a name that is known tells that.
+func stuck(log string) int {
+	for _, name := range []string{"VHOST_", "EAL: "} {
+		if n := strings.Index(log[:min(len(log), len(name)+len("NIC"))], name); n > 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 // isLog says whether a whole line is a log line or an event. What holds a

@@ -118,7 +118,11 @@ func (s *Session) Stop(ctx context.Context) (Forward, error) {
 	if err != nil {
 		return Forward{}, err
 	}
-	return ParseForward(r.Text), nil
+	f := ParseForward(r.Text)
+	if len(f.Problems) > 0 {
+		return f, fmt.Errorf("%s: forward statistics: %s", s.con.Name(), f.Problems[0].Message)
+	}
+	return f, nil
 }
 
 // SetMode sets the forwarding mode and checks testpmd's word on it.
