@@ -314,6 +314,9 @@ func TestCtrlC(t *testing.T) {
 	if code := s.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit code %d\n%s%s", code, s.out, s.errs)
 	}
+	if !strings.HasSuffix(strings.TrimSpace(s.errs.String()), "sweep: interrupted") {
+		t.Errorf("its last word is not that it was interrupted:\n%s", s.errs)
+	}
 	trials := k.load("r")
 	if len(trials) == 0 || trials[0].Size != 64 || trials[0].RxPps <= 0 {
 		t.Errorf("the trial that had ended is not kept: %+v", trials)

@@ -100,8 +100,10 @@ func (f sweepFlags) options(version string, args []string) (run.Options, error) 
 		path = o.Wire.Path()
 	}
 	note(err)
-	o.Plan.Sizes, err = sizes.Parse(f.sizes, path)
-	note(err)
+	if o.Plan.Sizes, err = sizes.Parse(f.sizes, path); err != nil {
+		note(err)
+		o.Plan.Sizes = sizes.Default() // for Check to find what else is wrong
+	}
 	if f.systems != "" {
 		o.Plan.Systems, err = plan.ParseSystems(f.systems)
 		note(err)

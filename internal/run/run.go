@@ -69,7 +69,7 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 			var err error
 			last, err = bench.trial(ctx, t, p.Duration, prog)
 			done++
-			if err := errors.Join(record(last), ctx.Err()); err != nil {
+			if err := errors.Join(record(last), context.Cause(ctx)); err != nil {
 				return stop{err}
 			}
 			if err != nil {
