@@ -1,0 +1,135 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sweep/internal/agent"
+	"sweep/internal/audit"
+	"sweep/internal/console"
+	"sweep/internal/guest"
+	"sweep/internal/linux"
+	"sweep/internal/plan"
+	"sweep/internal/qemu"
+	"sweep/internal/sample"
+	"sweep/internal/testbed"
+	"sweep/internal/testpmd"
+)
+
+func TestForeignPollers(t *testing.T) {
+	task := func(pid int, comm string, cpu int, used time.Duration) agent.Task {
+		return agent.Task{Identity: agent.Identity{PID: pid, Start: uint64(pid)}, Comm: comm, CPU: cpu, Used: used}
+	}
+	w := &busyWatch{cpus: []int{0, 1}}
+	w.ours(agent.Identity{PID: 7, Start: 7})
+	first := agent.Snapshot{Time: 0, Task: []agent.Task{task(1, "old", 1, 9*time.Second), task(7, "server", 0, 0), task(8, "lazy", 0, 0), task(9, "away", 5, 0)}}
+	last := agent.Snapshot{Time: agent.Time(2 * time.Second), Task: []agent.Task{
+		task(1, "old\x1b[2J", 1, 10*time.Second), // half a CPU
+		task(7, "server", 0, 2*time.Second),      // ours
+		task(8, "lazy", 0, 400*time.Millisecond), // a fifth
+		task(9, "away", 5, 2*time.Second),        // on no CPU of ours
+		task(10, "new", 0, 2*time.Second),        // started meanwhile
+	}}
+	got := w.compare(first, last)
+	if len(got) != 2 || !strings.HasPrefix(got[0], "old?[2J (pid 1), a process") || !strings.HasPrefix(got[1], "new (pid 10), a process") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	talk := &console.Error{Name: "server", Doing: "start its ports", Err: errors.New("port 0 of 2 is missing"), Output: []byte(
+		"VHOST_CONFIG: (/tmp/v.sock) vhost-user server: socket created, fd: 17\r\n" +
+			"VHOST_CONFIG: (/tmp/v.sock) failed to bind: Address already in use; remove it and try again\r\n" +
+			"Port0 dev_configure = -1\r\nFail to configure port 0\r\nStart ports failed\r\ntestpmd> ")}
+	sentence, last := Explain(fmt.Errorf("boot 1: %w", talk))
+	if !strings.HasPrefix(sentence, "server: /tmp/v.sock exists already") || !strings.Contains(sentence, "rm /tmp/v.sock") {
+		t.Errorf("sentence %q", sentence)
+	}
+	if len(last) == 0 || !strings.Contains(strings.Join(last, "\n"), "Start ports failed") {
+		t.Errorf("last lines %q", last)
+	}
+	sentence, last = Explain(&testpmd.Refused{Command: "set txpkts 10", Line: "total packet length=10 < 42 - give up"})
+	if !strings.HasPrefix(sentence, `testpmd refused "set txpkts 10": total packet length=10 < 42 - give up: `) || last != nil {
+		t.Errorf("sentence %q, last lines %q", sentence, last)
+	}
+	if sentence, _ = Explain(errors.Join(errors.New("one"), errors.New("two"))); sentence != "one; two" {
+		t.Errorf("sentence %q", sentence)
+	}
+}
+
+func TestShownMean(t *testing.T) {
+	pps := func(v uint64) sample.Reading { return sample.Reading{ShownPps: &v} }
+	// The first window began before the trial; one reading prints no rate.
+	if got := shownMean([]sample.Reading{pps(9e6), pps(100), {}, pps(300)}); got != 200 {
+		t.Errorf("shownMean = %v; want 200", got)
+	}
+	if got := shownMean([]sample.Reading{pps(5)}); got != 0 {
+		t.Errorf("shownMean of a first reading = %v; want 0", got)
+	}
+}
+
+func TestLedger(t *testing.T) {
+	before := hops{guest: testpmd.Counters{Ipackets: 5}, wire: testpmd.Counters{Opackets: 4}, client: testpmd.Counters{Ipackets: 3, Ibytes: 192}}
+	after := hops{
+		guest: testpmd.Counters{Ipackets: 105}, wire: testpmd.Counters{Opackets: 94},
+		client: testpmd.Counters{Ipackets: 83, Ibytes: 5312, Imissed: 4, Ierrors: 3, RxNombuf: 2},
+	}
+	want := audit.Ledger{ServerReceived: 100, ServerSent: 90, ClientReceived: 80, ClientBytes: 5120, ClientLost: 9}
+	if got := after.since(before); got != want {
+		t.Errorf("ledger %+v; want %+v", got, want)
+	}
+}
+
+// A clean-up that fails keeps none of the others from being done.
+func TestCleanups(t *testing.T) {
+	var order []int
+	var c cleanups
+	for i := range 3 {
+		c.add(func(ctx context.Context) error {
+			order = append(order, i)
+			if _, ok := ctx.Deadline(); !ok {
+				t.Error("no deadline")
+			}
+			return map[bool]error{true: errors.New("stuck")}[i == 1]
+		})
+	}
+	if err := c.run(); err == nil || err.Error() != "stuck" || fmt.Sprint(order) != "[2 1 0]" {
+		t.Errorf("order %v, %v", order, err)
+	}
+}
+
+func TestShow(t *testing.T) {
+	lx := plan.System{Guest: linux.Name, Attachment: "vhost-user"}
+	l := &Lab{
+		Placement: testbed.Placement{Forwarder: 0, Guest: 1, Client: 1, House: []int{0, 1}, Share: "cpu"},
+		Wire:      testbed.Veth{Rootless: true},
+		Accel:     qemu.Accel{Name: "tcg"},
+		Guests:    map[string]guest.Guest{linux.Name: linux.Guest{Dir: "/no/build"}},
+	}
+	var b bytes.Buffer
+	if err := l.Show(&b, plan.Plan{Sizes: []int{64, 1500}, Systems: []plan.System{lx}, Trials: 3, Duration: 5 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	for _, want := range []string{
+		"forwarder 0, guest 1, client 1, the rest [0 1] (pollers share a CPU)",
+		"unshare --net --user --map-root-user sh -c",
+		`nsenter --target "$HOLDER" --net --user --preserve-credentials dpdk-testpmd`,
+		"--vdev net_af_packet0,iface=sweep0", "--vdev net_af_packet0,iface=sweep1",
+		"-kernel /no/build/linux-dpdk/vmlinux",
+		"#   testpmd> set fwd mac", "#   guest> set txpkts 1500", "#   testpmd> show port stats 0",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	// Three boots of a system run the same.
+	if n := strings.Count(got, "qemu-system-x86_64"); n != 1 {
+		t.Errorf("QEMU's command line stands there %d times", n)
+	}
+}
