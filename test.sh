@@ -59,7 +59,9 @@ fuzz() {
 finish() {
 	say "took $((SECONDS / 60)) min $((SECONDS % 60)) s"
 	echo "$passed passed, $failed failed, $skipped skipped"
-	[ "$failed" -eq 0 ]
+	# A test skips where a part is missing, for go test ./... at home; here
+	# prepare.sh has made all of them ready.
+	[ "$failed" -eq 0 ] && [ "$skipped" -eq 0 ]
 }
 
 checks() {

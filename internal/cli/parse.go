@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
 	"github.com/spf13/cobra"
 
+	"sweep/internal/report"
 	"sweep/internal/testpmd"
 )
 
@@ -117,9 +116,7 @@ func writeLog(out, errs io.Writer, name string, log testpmd.Log) error {
 	if len(log.Blocks) == 0 {
 		return nil
 	}
-	table := tablewriter.NewTable(out,
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAlignment(tw.AlignRight), tablewriter.WithRowAlignment(tw.AlignRight))
+	table := report.NewTable(out, false)
 	table.Header([]string{"line", "port",
 		"rx packets", "missed", "errors", "nombuf", "rx bytes", "B/packet", "frame", "Rx-pps",
 		"tx packets", "errors", "tx bytes", "B/packet", "frame", "Tx-pps", "marks"})

@@ -193,8 +193,8 @@ func codeOf(ctx context.Context, err error) int {
 // terminal is where a run speaks to its user.
 type terminal struct{ w io.Writer }
 
-// Say implements [run.Interface].
+// Say implements [run.UI].
 func (t terminal) Say(line string) { fmt.Fprintln(t.w, "sweep:", line) }
 
-// Progress implements [run.Interface].
+// Progress implements [run.UI].
 func (t terminal) Progress(p plan.Plan) (run.Progress, func()) { return newProgress(t.w, p) }

@@ -10,7 +10,9 @@ import (
 )
 
 // The functions of this file and of argv.go and removed.go see a failure
-// before the run. They are pure: others gather the facts.
+// before the run. They are pure: others gather the facts. The lab takes no
+// hugepages, and makes QEMU's arguments and the peers' addresses itself: what
+// is here on these is for runs on machines and guests of the user's own.
 
 // VhostSocket looks for a vhost-user socket in the contents of /proc/net/unix;
 // exists says whether a file is at the path (lstat). It connects to nothing: a

@@ -66,11 +66,9 @@ func tryKVM(ctx context.Context, a agent.Agent, probe func() (Config, func([]byt
 	if err != nil {
 		return "", err
 	}
-	switch r[0].Errno {
-	case syscall.ENOENT, syscall.ENODEV, syscall.ENXIO:
-		return "there is no KVM (load kvm_intel or kvm_amd, or switch on virtualization in the firmware)", nil
-	case syscall.EACCES, syscall.EPERM:
-		return "this user may not open /dev/kvm (add them to the group kvm: sudo usermod -aG kvm USER, then log in again)", nil
+	// EINVAL is the device's own word on being read: it was opened.
+	if e := r[0].Errno; e != 0 && e != syscall.EINVAL {
+		return diagnose.KVM(e).String(), nil
 	}
 	c, booted := probe()
 	c.Accel, c.CPU = "kvm", CPUModel("kvm")

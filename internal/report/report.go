@@ -107,7 +107,7 @@ func writeTable(w io.Writer, markdown bool, run results.Run, trials []results.Tr
 	for _, s := range systems {
 		header = append(header, s.String())
 	}
-	table := tablewriter.NewTable(w, options(markdown)...)
+	table := NewTable(w, markdown)
 	table.Header(header)
 	for _, size := range sizes {
 		row := []string{strconv.Itoa(size)}
@@ -134,7 +134,9 @@ func writeTable(w io.Writer, markdown bool, run results.Run, trials []results.Tr
 	return err
 }
 
-func options(markdown bool) []tablewriter.Option {
+// NewTable returns a table of numbers, in a box or in Markdown, as all of the
+// kit's are: to the right, with its headings as they are given.
+func NewTable(w io.Writer, markdown bool) *tablewriter.Table {
 	o := []tablewriter.Option{
 		tablewriter.WithHeaderAutoFormat(tw.Off), // it would write LINUX DPDK / VHOST USER
 		tablewriter.WithHeaderAlignment(tw.AlignRight),
@@ -143,7 +145,7 @@ func options(markdown bool) []tablewriter.Option {
 	if markdown {
 		o = append(o, tablewriter.WithRenderer(renderer.NewMarkdown()))
 	}
-	return o
+	return tablewriter.NewTable(w, o...)
 }
 
 // cell is a point's place in the table: its rate in Mpps and its marks.

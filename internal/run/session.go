@@ -40,8 +40,8 @@ func (e *ErrNothing) Error() string {
 	return b.String()
 }
 
-// Interface is how a run speaks with whoever watches it.
-type Interface interface {
+// UI is how a run speaks with whoever watches it.
+type UI interface {
 	// Say says something once.
 	Say(line string)
 	// Progress begins to show how far a plan is; done ends that.
@@ -106,7 +106,7 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 // Run carries out a whole run on this machine: takes the machine, looks at it,
 // measures, and gives everything back. The trials that ended are in the folder
 // whatever the error.
-func Run(ctx context.Context, o Options, ui Interface) (err error) {
+func Run(ctx context.Context, o Options, ui UI) (err error) {
 	release, err := agent.Lock()
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func Run(ctx context.Context, o Options, ui Interface) (err error) {
 }
 
 // chooseAccel finds out how virtual machines run here.
-func (l *Lab) chooseAccel(ctx context.Context, o Options, f *results.Folder, ui Interface) (qemu.Accel, error) {
+func (l *Lab) chooseAccel(ctx context.Context, o Options, f *results.Folder, ui UI) (qemu.Accel, error) {
 	transcript, err := f.Console("000-kvm-probe")
 	if err != nil {
 		return qemu.Accel{}, err
