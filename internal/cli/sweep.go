@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,13 +24,14 @@ import (
 
 // sweepFlags are the main command's flags as they are typed.
 type sweepFlags struct {
+	guests   guestFlags
 	sizes    string
-	systems  string
 	trials   int
 	duration time.Duration
 	wire     string
 	results  string
 	format   string
+	seed     uint64
 	dryRun   bool
 }
 
@@ -66,10 +68,11 @@ hugepages and no NIC. A system is GUEST/ATTACHMENT, such as linux-dpdk/vhost-use
 	fl := c.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", join(sizes.Default()), "packet lengths in bytes, without the 4 of the FCS; FIRST-LAST:STEP is a range")
-	fl.StringVar(&f.systems, "systems", "", "systems to measure, separated by commas (default every one that can run here)")
+	f.guests.add(fl)
 	fl.IntVar(&f.trials, "trials", 1, "boots of each system; each is measured at every size")
 	fl.DurationVar(&f.duration, "duration", 5*time.Second, "how long the counters are watched at each size")
 	fl.StringVar(&f.wire, "wire", "memif", "what joins forwarder and client: "+strings.Join(testbed.Wires(), " or "))
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of the order of sizes within each boot (default another one each time; it is in the record)")
 	fl.StringVar(&f.results, "results", "", "folder for the record (default results/TIME)")
 	addFormat(c, &f.format)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the plan and every command line, and start nothing")
@@ -85,7 +88,7 @@ func (f sweepFlags) options(version string, args []string) (run.Options, error) 
 	o := run.Options{
 		Version: version,
 		Command: append([]string{"sweep"}, args...),
-		Plan:    plan.Plan{Trials: f.trials, Duration: f.duration, Wire: f.wire},
+		Plan:    plan.Plan{Trials: f.trials, Duration: f.duration, Wire: f.wire, Seed: f.seed},
 		Results: f.results,
 	}
 	var wrong []string
@@ -94,8 +97,8 @@ func (f sweepFlags) options(version string, args []string) (run.Options, error) 
 			wrong = append(wrong, err.Error())
 		}
 	}
-	var err error
 	path := testbed.Memif{}.Path()
+	var err error
 	if o.Wire, err = testbed.NewWire(f.wire, os.Getuid()); err == nil {
 		path = o.Wire.Path()
 	}
@@ -104,8 +107,13 @@ func (f sweepFlags) options(version string, args []string) (run.Options, error) 
 		note(err)
 		o.Plan.Sizes = sizes.Default() // for Check to find what else is wrong
 	}
-	if f.systems != "" {
-		o.Plan.Systems, err = plan.ParseSystems(f.systems)
+	build, err := buildFolder()
+	if err != nil {
+		return o, withExit(exitFailed, err)
+	}
+	var errs []error
+	o.Catalog, o.Plan.Systems, errs = f.guests.catalog(build)
+	for _, err := range errs {
 		note(err)
 	}
 	note(o.Plan.Check())
@@ -113,8 +121,8 @@ func (f sweepFlags) options(version string, args []string) (run.Options, error) 
 	if o.Results == "" {
 		o.Results = run.DefaultResults(time.Now())
 	}
-	if o.Catalog.Build, err = buildFolder(); err != nil {
-		return o, withExit(exitFailed, err)
+	for o.Plan.Seed == 0 {
+		o.Plan.Seed = rand.Uint64N(1 << 32) // what every JSON reader takes
 	}
 	if len(wrong) > 0 {
 		return o, usageError("%s", strings.Join(wrong, "\n       "))

@@ -4,6 +4,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 
 	"sweep/internal/console"
 	"sweep/internal/qemu"
@@ -32,3 +33,26 @@ type Sender interface {
 	// About is what the guest says it is.
 	About() string
 }
+
+// Counter is a [Sender] that can say what a packet costs it, where its virtual
+// machine counts instructions (QEMU's icount): a tick of its time-stamp
+// counter is then one of its instructions.
+type Counter interface {
+	// Count sends packets of this size, in bytes without FCS, and counts.
+	// ErrUncounted says that there was no stretch that can be counted.
+	Count(ctx context.Context, size int) (Count, error)
+}
+
+// Count is how many ticks the guest took for so many packets: those of
+// stretches in which its ring was never full, start-up and clock left out.
+type Count struct {
+	Packets uint64 `json:"packets"`
+	Ticks   uint64 `json:"ticks"`
+}
+
+// Each is ticks a packet.
+func (c Count) Each() float64 { return float64(c.Ticks) / float64(c.Packets) }
+
+// ErrUncounted says that the ring ran full again and again, as it does where
+// what empties it gets too little of a CPU. Any number would count the waiting.
+var ErrUncounted = errors.New("no count: the guest's ring ran full, because what empties it got too little of a CPU")

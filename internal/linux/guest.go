@@ -26,6 +26,10 @@ const (
 	memoryMiB = 256
 )
 
+// kernelArguments are the kernel's own, for a machine that says little and
+// spends no time on finding out what is known.
+const kernelArguments = "console=ttyS0 quiet panic=-1 cryptomgr.notests tsc=reliable no_timer_check"
+
 // VM is its virtual machine (see guest.Guest).
 func (g Guest) VM() qemu.Config {
 	// Without a manifest there is no image either; the paths are then where
@@ -39,7 +43,7 @@ func (g Guest) VM() qemu.Config {
 		MemoryMiB: memoryMiB,
 		Kernel:    m.KernelFile(g.Dir),
 		Initrd:    m.InitramfsFile(g.Dir),
-		Append:    "console=ttyS0 quiet panic=-1 cryptomgr.notests tsc=reliable no_timer_check hugepages=32",
+		Append:    kernelArguments + " hugepages=32",
 	}
 }
 

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 )
@@ -46,9 +47,8 @@ func Known() []System {
 }
 
 // ParseSystems reads a list such as "unikraft/vhost-user,linux-dpdk/vhost-user"
-// and refuses names that are not Known, all of them at once.
-func ParseSystems(list string) ([]System, error) {
-	known := Known()
+// and refuses names that are not among the known, all of them at once.
+func ParseSystems(list string, known []System) ([]System, error) {
 	var out []System
 	var wrong []string
 	seen := map[string]bool{}
@@ -85,6 +85,7 @@ type Plan struct {
 	Trials   int           `json:"trials"`      // boots a system; each sees all sizes
 	Duration time.Duration `json:"duration_ns"` // how long the counters are watched at each size
 	Wire     string        `json:"wire"`
+	Seed     uint64        `json:"seed"` // of the order of the sizes within each boot
 }
 
 // Trial is one point measured once: a system and a size within a boot.
@@ -104,14 +105,17 @@ type Boot struct {
 }
 
 // Boots lists what the plan does, in order. The systems take turns, so that a
-// machine that slows down in the middle slows all of them.
+// machine that slows down in the middle slows all of them; and each boot sees
+// the sizes in a random order of its own, so that no size is always the first
+// of a cold machine. The same seed gives the same orders.
 func (p Plan) Boots() []Boot {
 	var boots []Boot
 	for round := 1; round <= p.Trials; round++ {
 		for _, s := range p.Systems {
 			b := Boot{System: s, Number: len(boots) + 1, Round: round}
-			for _, size := range p.Sizes {
-				b.Trials = append(b.Trials, Trial{System: s, Boot: b.Number, Round: round, Size: size})
+			order := rand.New(rand.NewPCG(p.Seed, uint64(b.Number))).Perm(len(p.Sizes))
+			for _, i := range order {
+				b.Trials = append(b.Trials, Trial{System: s, Boot: b.Number, Round: round, Size: p.Sizes[i]})
 			}
 			boots = append(boots, b)
 		}

@@ -10,9 +10,12 @@ import (
 
 // Config is a virtual machine that boots a kernel directly.
 type Config struct {
-	Accel     string // "kvm" or "tcg"
-	CPU       string // QEMU's name of the CPU model, the same for all guests of a run
-	VCPUs     int
+	Accel string // "kvm" or "tcg"
+	CPU   string // QEMU's name of the CPU model, the same for all guests of a run
+	VCPUs int
+	// Icount counts instructions instead of time: each takes a nanosecond of
+	// the guest's clocks and a tick of its time-stamp counter. Only under TCG.
+	Icount    bool
 	MemoryMiB int
 	Kernel    string // a bzImage, a PVH or a multiboot ELF
 	Initrd    string // none where empty
@@ -42,6 +45,11 @@ func (c Config) Argv() []string {
 	if c.Initrd != "" {
 		argv = append(argv, "-initrd", c.Initrd)
 	}
+	if c.Icount {
+		// Idle time is skipped over, not slept through (QEMU's docs/devel/
+		// tcg-icount.rst).
+		argv = append(argv, "-icount", "shift=0,sleep=off")
+	}
 	if c.Append != "" {
 		argv = append(argv, "-append", c.Append)
 	}
@@ -52,8 +60,8 @@ func (c Config) Argv() []string {
 }
 
 func (c Config) accel() string {
-	if c.Accel == "tcg" {
-		// A thread a virtual CPU, as with KVM.
+	if c.Accel == "tcg" && !c.Icount {
+		// A thread a virtual CPU, as with KVM. Counting needs one for all.
 		return "tcg,thread=multi"
 	}
 	return c.Accel

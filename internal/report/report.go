@@ -97,6 +97,7 @@ func writeTable(w io.Writer, markdown bool, run results.Run, trials []results.Tr
 			sizes = append(sizes, p.Size)
 		}
 	}
+	slices.Sort(sizes)
 	if len(points) == 0 {
 		_, err := fmt.Fprintln(w, "No trial has ended.")
 		return err

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"slices"
 
 	"sweep/internal/plan"
@@ -19,8 +20,8 @@ type Point struct {
 	Errors   []string // why trials gave none, each once
 }
 
-// Points joins the trials of each point, in the order in which the points
-// first came.
+// Points joins the trials of each point: the systems in the order in which they
+// first came, the sizes of each from small to large.
 func Points(trials []Trial) []Point {
 	type key struct {
 		system plan.System
@@ -54,6 +55,15 @@ func Points(trials []Trial) []Point {
 		p.RxPps = Median(rates)
 		points = append(points, p)
 	}
+	first := map[plan.System]int{}
+	for i, k := range order {
+		if _, ok := first[k.system]; !ok {
+			first[k.system] = i
+		}
+	}
+	slices.SortStableFunc(points, func(a, b Point) int {
+		return cmp.Or(cmp.Compare(first[a.System], first[b.System]), cmp.Compare(a.Size, b.Size))
+	})
 	return points
 }
 

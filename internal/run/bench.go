@@ -68,7 +68,7 @@ func (l *Lab) lay(name string, dir string, wrap []string) layout {
 	const net = "net0"
 	vm := l.Guests[name].VM()
 	vm.Accel, vm.CPU = l.Accel.Name, qemu.CPUModel(l.Accel.Name)
-	vm.Net = append(port.Netdev(net), vhost.NIC{MAC: guestMAC, Queue: queue}.Device(net)...)
+	vm.Net = append(port.Netdev(net), vhost.NIC{MAC: guestMAC, Queue: queue, NoMSIX: l.Accel.Name == "tcg"}.Device(net)...)
 	return layout{
 		server:     server.Config{Port: port, Wire: serverEnd},
 		client:     client.Config{Wire: clientEnd},

@@ -55,7 +55,7 @@ func choose(ctx context.Context, a agent.Agent, o Options) (plan.Plan, []results
 	named := len(p.Systems) > 0
 	all := p.Systems
 	if !named {
-		all = plan.Known()
+		all = o.Catalog.Known()
 	}
 	can, skipped := o.Catalog.Split(ctx, a, all)
 	if len(can) == 0 || named && len(skipped) > 0 {
@@ -69,7 +69,7 @@ func choose(ctx context.Context, a agent.Agent, o Options) (plan.Plan, []results
 func guests(c systems.Catalog, p plan.Plan) map[string]guest.Guest {
 	out := map[string]guest.Guest{}
 	for _, s := range p.Systems {
-		if g, ok := c.Guest(s); ok {
+		if g, ok := c.Guest(s.Guest); ok {
 			out[s.Guest] = g
 		}
 	}
@@ -83,7 +83,7 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 	p := o.Plan
 	var skipped []results.Skipped
 	if len(p.Systems) == 0 {
-		p.Systems, skipped = o.Catalog.Split(ctx, a, plan.Known())
+		p.Systems, skipped = o.Catalog.Split(ctx, a, o.Catalog.Known())
 	}
 	topology, err := testbed.ReadTopology(ctx, a)
 	if err != nil {
@@ -94,7 +94,7 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 		return nil, p, nil, err
 	}
 	for _, s := range p.Systems {
-		if _, ok := o.Catalog.Guest(s); !ok {
+		if _, ok := o.Catalog.Guest(s.Guest); !ok || s.Attachment != "vhost-user" {
 			return nil, p, nil, &ErrNothing{[]results.Skipped{{System: s, Why: o.Catalog.Missing(ctx, a, s).Error()}}}
 		}
 	}

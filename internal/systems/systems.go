@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"sweep/internal/agent"
+	"sweep/internal/bare"
 	"sweep/internal/guest"
 	"sweep/internal/linux"
 	"sweep/internal/plan"
@@ -18,38 +21,97 @@ import (
 
 // Catalog says what there is.
 type Catalog struct {
-	Build string // the build folder, where the guests' images are
+	Build    string                 // the build folder, where the guests' images are
+	Unikraft string                 // the image of the guest unikraft that was asked for; none where empty
+	Own      map[string]guest.Guest // the user's own guests, by name
+
+	KernelSender string // what sends in the guest linux-kernel
+	MemoryMiB    int    // of every guest; 0: what each needs
 }
 
-// Guest returns a system's guest.
-func (c Catalog) Guest(s plan.System) (guest.Guest, bool) {
-	if s.Attachment == "vhost-user" && s.Guest == linux.Name {
-		return linux.Guest{Dir: c.Build}, true
+// Guest returns a guest by its name.
+func (c Catalog) Guest(name string) (guest.Guest, bool) {
+	g, ok := c.guest(name)
+	if ok && c.MemoryMiB > 0 {
+		g = sized{g, c.MemoryMiB}
 	}
-	return nil, false
+	return g, ok
+}
+
+// sized is a guest with another amount of memory than its own.
+type sized struct {
+	guest.Guest
+	memoryMiB int
+}
+
+func (s sized) VM() qemu.Config {
+	vm := s.Guest.VM()
+	vm.MemoryMiB = s.memoryMiB
+	return vm
+}
+
+func (c Catalog) guest(name string) (guest.Guest, bool) {
+	switch name {
+	case unikraft.Name:
+		return unikraft.New(c.unikraftImage()), true
+	case linux.Name:
+		return linux.Guest{Dir: c.Build}, true
+	case linux.KernelName:
+		return linux.KernelGuest(c.Build, c.KernelSender), true
+	case bare.Name:
+		return bare.New(c.Build), true
+	}
+	g, ok := c.Own[name]
+	return g, ok
+}
+
+func (c Catalog) unikraftImage() string {
+	if c.Unikraft != "" {
+		return c.Unikraft
+	}
+	return unikraft.DefaultImage(c.Build)
+}
+
+// Known are the systems that there are: the kit's, and those of the user's own
+// guests.
+func (c Catalog) Known() []plan.System {
+	known := plan.Known()
+	for _, name := range slices.Sorted(maps.Keys(c.Own)) {
+		known = append(known, plan.System{Guest: name, Attachment: "vhost-user"})
+	}
+	return known
 }
 
 // Missing says what a system lacks on the machine, and how to get it; nil
 // where it can run.
 func (c Catalog) Missing(ctx context.Context, a agent.Agent, s plan.System) error {
-	switch {
-	case s.Attachment == "vhost-net":
+	if s.Attachment == "vhost-net" {
 		return errors.New("this version of the kit has no vhost-net attachment yet; it will need /dev/vhost-net (sudo modprobe vhost_net) and macvtap")
-	case s.Guest == unikraft.Name:
-		return unikraft.Missing()
-	case s.Guest != linux.Name:
-		return fmt.Errorf("this version of the kit has no guest %s yet", s.Guest)
+	}
+	g, ok := c.Guest(s.Guest)
+	if !ok {
+		return fmt.Errorf("there is no guest %s", s.Guest)
 	}
 	for _, program := range []string{"dpdk-testpmd", "qemu-system-x86_64"} {
 		if err := a.Find(ctx, program); err != nil {
 			return err
 		}
 	}
-	vm := linux.Guest{Dir: c.Build}.VM()
-	if err := a.Find(ctx, vm.Kernel, vm.Initrd); err != nil {
+	vm := g.VM()
+	err := a.Find(ctx, vm.Kernel)
+	if err == nil && vm.Initrd != "" {
+		err = a.Find(ctx, vm.Initrd)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case s.Guest == unikraft.Name && c.Unikraft == "":
+		return errors.New("there is no Unikraft image: build one as docs/unikraft.md says (kraft build, or make in a checkout of v0.17) and name it with --unikraft-image FILE")
+	case c.Own[s.Guest] != nil:
+		return err
+	default:
 		return fmt.Errorf("its image is not whole (%w); ./prepare.sh builds it", err)
 	}
-	return nil
 }
 
 // Split parts systems into those that can run on the machine and those that

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"sweep/internal/guest"
+	"sweep/internal/linux"
+	"sweep/internal/plan"
+	"sweep/internal/qemu"
+	"sweep/internal/systems"
+)
+
+// guestFlags are the flags that say which systems there are and which of them
+// to use.
+type guestFlags struct {
+	systems      string
+	unikraft     string
+	own          []string
+	kernelSender string
+	memory       int
+}
+
+func (g *guestFlags) add(fl *pflag.FlagSet) {
+	fl.StringVar(&g.systems, "systems", "", "systems to measure, separated by commas (default every one that can run here)")
+	fl.StringVar(&g.unikraft, "unikraft-image", "", "image of the guest unikraft (docs/unikraft.md says how to build one)")
+	fl.StringArrayVar(&g.own, "guest", nil, "a guest of your own, NAME=KERNEL[,INITRD][,APPEND], as the system NAME/vhost-user (docs/guests.md)")
+	fl.StringVar(&g.kernelSender, "kernel-sender", linux.Senders()[0], "what sends in the guest linux-kernel: "+strings.Join(linux.Senders(), " or "))
+	fl.IntVar(&g.memory, "memory", 0, "MiB of memory of every guest (default what each needs)")
+}
+
+// catalog makes the flags the systems that there are, and those that were
+// asked for: none for every one that can run. All that is wrong is said.
+func (g *guestFlags) catalog(build string) (c systems.Catalog, asked []plan.System, wrong []error) {
+	c = systems.Catalog{Build: build, Unikraft: g.unikraft, KernelSender: g.kernelSender, MemoryMiB: g.memory, Own: map[string]guest.Guest{}}
+	if g.memory != 0 && (g.memory < 2 || g.memory > 1<<20) {
+		wrong = append(wrong, fmt.Errorf("--memory %d: a guest can have 2 to %d MiB", g.memory, 1<<20))
+	}
+	if g.unikraft != "" {
+		wrong = appendErr(wrong, checkFile("--unikraft-image", g.unikraft))
+	}
+	wrong = appendErr(wrong, linux.CheckSender(g.kernelSender))
+	taken := map[string]bool{}
+	for _, s := range plan.Known() {
+		taken[s.Guest] = true
+	}
+	for _, text := range g.own {
+		name, own, err := parseOwn(text)
+		if err == nil && taken[name] {
+			err = fmt.Errorf("--guest %s: the name %s is taken", text, name)
+		}
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		taken[name] = true
+		c.Own[name] = own
+	}
+	if g.systems != "" {
+		var err error
+		asked, err = plan.ParseSystems(g.systems, c.Known())
+		wrong = appendErr(wrong, err)
+	}
+	return c, asked, wrong
+}
+
+func appendErr(errs []error, err error) []error {
+	if err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+var ownName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
+// ownMemoryMiB is what a guest of the user's own gets: much, for nothing is
+// known of it.
+const ownMemoryMiB = 512
+
+// parseOwn reads NAME=KERNEL[,INITRD][,APPEND]. The last is all the rest, with
+// its commas; an INITRD may be empty.
+func parseOwn(text string) (name string, g guest.Guest, err error) {
+	name, files, ok := strings.Cut(text, "=")
+	if !ok || !ownName.MatchString(name) {
+		return "", nil, fmt.Errorf("--guest %s: it is NAME=KERNEL[,INITRD][,APPEND], with a name of small letters, digits and -", text)
+	}
+	parts := strings.SplitN(files, ",", 3)
+	vm := qemu.Config{VCPUs: 1, MemoryMiB: ownMemoryMiB, Kernel: parts[0]}
+	if err := checkFile("--guest "+name, vm.Kernel); err != nil {
+		return "", nil, err
+	}
+	if len(parts) > 1 && parts[1] != "" {
+		vm.Initrd = parts[1]
+		if err := checkFile("--guest "+name, vm.Initrd); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(parts) > 2 {
+		vm.Append = parts[2]
+	}
+	return name, guest.Lines{Machine: vm}, nil
+}
+
+// checkFile says why a file can't be read.
+func checkFile(flag, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
+}
