@@ -43,6 +43,7 @@ func newRootCommand(version string, args []string) *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
+		newCostCommand(version, args),
 		newReportCommand(),
 		newParseCommand(),
 		newExplainCommand(),

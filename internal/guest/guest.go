@@ -41,6 +41,10 @@ type Counter interface {
 	// Count sends packets of this size, in bytes without FCS, and counts.
 	// ErrUncounted says that there was no stretch that can be counted.
 	Count(ctx context.Context, size int) (Count, error)
+	// Agreement is how near the counts of two boots come, as a share of
+	// them; a difference that is greater is a mistake. 0 where there is no
+	// such bound, and the difference is the count's own spread.
+	Agreement() float64
 }
 
 // Count is how many ticks the guest took for so many packets: those of

@@ -17,6 +17,9 @@ import (
 // "sweep-guest: ", what it did.
 type Lines struct {
 	Machine qemu.Config
+	// Varies says that two boots may count differently: see
+	// [Counter.Agreement].
+	Varies bool
 }
 
 // VM implements [Guest].
@@ -26,12 +29,12 @@ func (g Lines) VM() qemu.Config { return g.Machine }
 func (Lines) Typed(size int) []string { return []string{fmt.Sprintf("send %d", size), "stop"} }
 
 // Attach implements [Guest].
-func (Lines) Attach(ctx context.Context, con *console.Console) (Sender, error) {
+func (g Lines) Attach(ctx context.Context, con *console.Console) (Sender, error) {
 	l, err := wait(ctx, con, 0, "the guest's ready line", "ready")
 	if err != nil {
 		return nil, err
 	}
-	s := &lineSender{con: con, counts: l.words["count"] == "yes"}
+	s := &lineSender{con: con, counts: l.words["count"] == "yes", varies: g.Varies}
 	for _, l := range lines(con.Text(0)) {
 		if l.event == "boot" {
 			s.about = l.rest
@@ -131,6 +134,7 @@ type lineSender struct {
 	con    *console.Console
 	about  string
 	counts bool
+	varies bool
 	mark   int // where the answer to the last send begins
 }
 
@@ -179,6 +183,15 @@ func (s *lineSender) Halt(ctx context.Context) (sent, refused uint64, err error)
 		return sent, full, fmt.Errorf("the guest's device refused %d packets with an error", failed)
 	}
 	return sent, full, nil
+}
+
+// Agreement implements [Counter]: a program alone on its machine does the same
+// each time.
+func (s *lineSender) Agreement() float64 {
+	if s.varies {
+		return 0
+	}
+	return 0.001
 }
 
 // Count implements [Counter].

@@ -13,12 +13,24 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // modules are what the guest's kernel loads: the driver that hands the NIC to
 // DPDK, and what it needs.
 var modules = []string{"uio", "uio_pci_generic"}
+
+// virtioModules are what it loads instead in the guest linux-kernel: the
+// drivers, what they need in one version of the kernel or another, and the
+// packet generator, which stands alone. A kernel that has one of them built in,
+// or another division of them, has no such file.
+var virtioModules = []string{
+	"virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
+	"failover", "net_failover", "dim", "virtio_net", pktgenModule,
+}
+
+const pktgenModule = "pktgen"
 
 // kernel is the kernel's part of an image.
 type kernel struct {
@@ -60,7 +72,7 @@ func fetchKernel(ctx context.Context, cfg BuildConfig, old Manifest) (kernel, er
 	}
 
 	want := map[string]string{"vmlinuz": ""} // to where it was found
-	for _, m := range modules {
+	for _, m := range slices.Concat(modules, virtioModules) {
 		want[m+".ko"] = ""
 	}
 	for i, deb := range debs {
@@ -70,10 +82,16 @@ func fetchKernel(ctx context.Context, cfg BuildConfig, old Manifest) (kernel, er
 		}
 	}
 	for name, at := range want {
-		if at == "" {
+		if at == "" && !slices.Contains(virtioModules, strings.TrimSuffix(name, ".ko")) {
 			return kernel{}, fmt.Errorf("the packages of the kernel %s have no %s: choose another with --kernel", k.about.Package, name)
 		}
 	}
+
+	order, err := virtioOrder(k.modules)
+	if err != nil {
+		return kernel{}, err
+	}
+	k.modules = append(k.modules, order)
 
 	k.file = "vmlinux"
 	unpacked, packed, err := unpackKernel(ctx, k.image)
@@ -131,6 +149,67 @@ func (k *kernel) take(ctx context.Context, deb string, want map[string]string) e
 		k.modules = append(k.modules, file{name: "modules/" + base, mode: 0o644, data: data})
 		return nil
 	})
+}
+
+// virtioOrder is the file that tells the init script in which order to load the
+// drivers: each after those that it needs, which differs between kernels. The
+// packages don't say it; installing them would.
+func virtioOrder(modules []file) (file, error) {
+	have := map[string][]byte{}
+	for _, m := range modules {
+		name := strings.TrimSuffix(path.Base(m.name), ".ko")
+		if slices.Contains(virtioModules, name) && name != pktgenModule {
+			have[name] = m.data
+		}
+	}
+	var order []string
+	var add func(name string) error
+	add = func(name string) error {
+		data, ok := have[name]
+		if !ok {
+			return nil // built in
+		}
+		delete(have, name)
+		needs, err := moduleNeeds(data)
+		if err != nil {
+			return fmt.Errorf("the module %s: %w", name, err)
+		}
+		for _, n := range needs {
+			if err := add(n); err != nil {
+				return err
+			}
+		}
+		order = append(order, name)
+		return nil
+	}
+	for _, name := range virtioModules {
+		if err := add(name); err != nil {
+			return file{}, err
+		}
+	}
+	return file{name: "etc/virtio-modules", mode: 0o644, data: []byte(strings.Join(order, " ") + "\n")}, nil
+}
+
+// moduleNeeds lists the modules that a module needs to be loaded before it.
+func moduleNeeds(module []byte) ([]string, error) {
+	f, err := elf.NewFile(bytes.NewReader(module))
+	if err != nil {
+		return nil, err
+	}
+	section := f.Section(".modinfo")
+	if section == nil {
+		return nil, errors.New("it has no section .modinfo")
+	}
+	data, err := section.Data()
+	if err != nil {
+		return nil, err
+	}
+	for entry := range strings.SplitSeq(string(data), "\x00") {
+		if list, ok := strings.CutPrefix(entry, "depends="); ok && list != "" {
+			return strings.Split(list, ","), nil
+		}
+	}
+	return nil, nil
 }
 
 // unpackModule unpacks a module by its file name's ending.

@@ -153,3 +153,64 @@ func TestUnpackModule(t *testing.T) {
 		}
 	}
 }
+
+// module is a small ELF file with the section that says what a module needs.
+func module(t *testing.T, info string) []byte {
+	t.Helper()
+	const names = "\x00.modinfo\x00.shstrtab\x00"
+	const header, section = 64, 64
+	h := elf.Header64{
+		Type: uint16(elf.ET_REL), Machine: uint16(elf.EM_X86_64), Version: 1,
+		Shoff: header, Shentsize: section, Shnum: 3, Shstrndx: 2,
+	}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1
+	at := uint64(header + 3*section)
+	sections := []elf.Section64{
+		{},
+		{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: at, Size: uint64(len(info))},
+		{Name: 10, Type: uint32(elf.SHT_STRTAB), Off: at + uint64(len(info)), Size: uint64(len(names))},
+	}
+	var out bytes.Buffer
+	for _, v := range []any{h, sections, []byte(info), []byte(names)} {
+		if err := binary.Write(&out, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+func TestVirtioOrder(t *testing.T) {
+	const other = "license=GPL\x00"
+	tests := []struct {
+		name  string
+		needs map[string]string // of each module; "-" leaves the entry out
+		want  string
+	}{
+		{"one way", map[string]string{"virtio": "virtio_ring", "virtio_ring": ""}, "virtio_ring virtio"},
+		{"the other way", map[string]string{"virtio": "", "virtio_ring": "virtio"}, "virtio virtio_ring"},
+		{"needs what isn't a file", map[string]string{"virtio_net": "virtio,net_failover", "net_failover": "failover"}, "net_failover virtio_net"},
+		{"says nothing", map[string]string{"virtio_pci": "-"}, "virtio_pci"},
+		{"stands alone", map[string]string{"pktgen": "", "uio": ""}, ""},
+		{"in a circle", map[string]string{"virtio": "virtio_ring", "virtio_ring": "virtio"}, "virtio_ring virtio"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var files []file
+			for name, needs := range tt.needs {
+				info := other + "depends=" + needs + "\x00" + other
+				if needs == "-" {
+					info = other
+				}
+				files = append(files, file{name: "modules/" + name + ".ko", data: module(t, info)})
+			}
+			got, err := virtioOrder(files)
+			if err != nil || string(got.data) != tt.want+"\n" {
+				t.Errorf("got %q, %v, want %q", got.data, err, tt.want)
+			}
+		})
+	}
+	if _, err := virtioOrder([]file{{name: "modules/virtio.ko", data: []byte("no module")}}); err == nil || !strings.Contains(err.Error(), "virtio") {
+		t.Errorf("error %v, want which module is damaged", err)
+	}
+}

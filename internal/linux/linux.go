@@ -1,10 +1,11 @@
 // Package linux makes the guest "linux-dpdk": a small Linux virtual machine
-// that runs testpmd in txonly mode on its serial line.
+// that runs testpmd in txonly mode on its serial line. The same image is the
+// guest "linux-kernel", where the kernel's own driver sends.
 //
-// [Build] makes its image from packages that the distribution ships, and
+// [Build] makes the image from packages that the distribution ships, and
 // installs nothing: a kernel (Debian's cloud kernel, where there is one), and
-// an initramfs with busybox, testpmd, the libraries testpmd is linked to and
-// the one script in image/. The same inputs give the same bytes, and the
+// an initramfs with busybox, testpmd, the libraries testpmd is linked to, the
+// program in sender/ and the one script in image/. The same inputs give the same bytes, and the
 // manifest says what the inputs were, so that two people can tell whether they
 // measured the same guest.
 package linux
@@ -28,7 +29,7 @@ const Name = "linux-dpdk"
 
 // builder is the version of the code here that decides what an image holds. A
 // change that should make every old image stale adds one.
-const builder = 1
+const builder = 2
 
 //go:embed image/init
 var initScript []byte
@@ -44,6 +45,10 @@ type BuildConfig struct {
 	// [kernelPackages] that the distribution has.
 	Kernel string
 
+	// Sender is the program of the guest linux-kernel, made of sender/. Where
+	// empty, Dir/linux-kernel/sender.
+	Sender string
+
 	// Update asks the package lists for a newer kernel. Without it an image
 	// keeps the kernel it has, so that numbers from before and after an
 	// update of the lists stay comparable.
@@ -52,6 +57,14 @@ type BuildConfig struct {
 	// Log is told what is being done, a line a call without its newline. May
 	// be nil.
 	Log func(line string)
+}
+
+// sender is the path of the guest linux-kernel's program.
+func (c BuildConfig) sender() string {
+	if c.Sender != "" {
+		return c.Sender
+	}
+	return filepath.Join(c.Dir, KernelName, "sender")
 }
 
 func (c BuildConfig) logf(format string, args ...any) {

@@ -52,6 +52,19 @@ func shareCache(t *testing.T, dir string) {
 	}
 }
 
+// addSender puts something into a build folder that stands for the program of
+// the guest linux-kernel.
+func addSender(t *testing.T, dir string) {
+	t.Helper()
+	path := BuildConfig{Dir: dir}.sender()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("a program"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestBuild builds the real image in two folders and wants the same bytes. The
 // second folder has what a disturbed build leaves; what is whole is left alone.
 func TestBuild(t *testing.T) {
@@ -68,6 +81,7 @@ func TestBuild(t *testing.T) {
 	}
 	first := t.TempDir()
 	shareCache(t, first)
+	addSender(t, first)
 	m := build(first)
 	if err := m.Verify(first); err != nil {
 		t.Error(err)
@@ -83,6 +97,7 @@ func TestBuild(t *testing.T) {
 
 	second := t.TempDir()
 	shareCache(t, second)
+	addSender(t, second)
 	manifest, err := os.ReadFile(manifestPath(first))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +165,7 @@ func checkArchive(t *testing.T, path string) {
 	if !slices.IsSorted(names) {
 		t.Error("the names aren't sorted")
 	}
-	for _, name := range []string{".", "init", "bin/busybox", "usr/bin/dpdk-testpmd", "modules/uio.ko", "modules/uio_pci_generic.ko", "dev", "proc", "sys"} {
+	for _, name := range []string{".", "init", "bin/busybox", "bin/sender", "usr/bin/dpdk-testpmd", "modules/uio.ko", "modules/uio_pci_generic.ko", "etc/virtio-modules", "dev", "proc", "sys"} {
 		if _, ok := modes[name]; !ok {
 			t.Errorf("no %s", name)
 		}
@@ -188,6 +203,30 @@ func TestApplets(t *testing.T) {
 		if slices.Contains(words, a) && !slices.Contains(applets, a) {
 			t.Errorf("the init script uses %s, which the image doesn't have", a)
 		}
+	}
+}
+
+// TestModules wants the init script to load what the image has.
+func TestModules(t *testing.T) {
+	for _, m := range modules {
+		if !strings.Contains(string(initScript), "insmod /modules/"+m+".ko") {
+			t.Errorf("the init script doesn't load %s", m)
+		}
+	}
+	order, err := virtioOrder(nil)
+	if err != nil || !strings.Contains(string(initScript), "</"+order.name+" ") {
+		t.Errorf("the init script doesn't read %q (%v)", order.name, err)
+	}
+}
+
+// TestNoSender wants to be told what to do where the program of the guest
+// linux-kernel hasn't been compiled.
+func TestNoSender(t *testing.T) {
+	needPackages(t)
+	cfg := BuildConfig{Dir: t.TempDir(), Sender: filepath.Join(t.TempDir(), "none")}
+	_, err := Build(t.Context(), cfg)
+	if err == nil || !strings.Contains(err.Error(), cfg.Sender) || !strings.Contains(err.Error(), "prepare.sh") {
+		t.Errorf("error %v, want which file is missing and what to do", err)
 	}
 }
 

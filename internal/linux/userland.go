@@ -75,6 +75,14 @@ func findUserland(ctx context.Context, cfg BuildConfig, old Manifest) (userland,
 	for _, a := range applets {
 		set["bin/"+a] = file{name: "bin/" + a, link: "busybox"}
 	}
+	sender, err := filepath.Abs(cfg.sender())
+	if err != nil {
+		return userland{}, err
+	}
+	if _, err := os.Stat(sender); err != nil {
+		return userland{}, fmt.Errorf("the program of the guest %s: %w: run ./prepare.sh, which compiles it", KernelName, err)
+	}
+	set["bin/sender"] = file{name: "bin/sender", mode: 0o755, source: sender}
 	set["init"] = file{name: "init", mode: 0o755, data: initScript}
 	set["etc/testpmd-version"] = file{name: "etc/testpmd-version", mode: 0o644, data: []byte(version + "\n")}
 

@@ -19,6 +19,7 @@ import (
 const (
 	runFile      = "run.json"
 	trialsFile   = "trials.jsonl"
+	costsFile    = "costs.jsonl"
 	commandsFile = "commands.sh"
 	consoleDir   = "console"
 )

@@ -140,9 +140,8 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	if bench.sender, err = l.Guests[b.System.Guest].Attach(boot, bench.vm.Console); err != nil {
 		return err
 	}
-	// QEMU names its virtual CPUs' threads "CPU 0/KVM" or "CPU 0/TCG".
-	if n, err := l.Agent.Pin(ctx, bench.vm.Identity().PID, "CPU ", []int{l.Placement.Guest}); err != nil || n == 0 {
-		return fmt.Errorf("bind the guest's %d virtual CPUs to CPU %d: %w", n, l.Placement.Guest, err)
+	if err := l.pinGuest(ctx, bench.vm); err != nil {
+		return err
 	}
 	if s := l.Placement.Slice(); s > 0 {
 		waker, err := l.Agent.Wake(ctx, l.Placement.Pollers(), s)
@@ -159,6 +158,24 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	}
 	undo.add(bench.halt)
 	return do(bench)
+}
+
+// pinGuest binds a machine's virtual CPUs to the guest's CPU. QEMU names their
+// threads "CPU 0/KVM" or "CPU 0/TCG", and the one thread of all that counts
+// instructions "ALL CPUs/TCG".
+func (l *Lab) pinGuest(ctx context.Context, vm *qemu.VM) error {
+	bound := 0
+	for _, name := range []string{"CPU ", "ALL CPUs"} {
+		n, err := l.Agent.Pin(ctx, vm.Identity().PID, name, []int{l.Placement.Guest})
+		if err != nil {
+			return fmt.Errorf("bind the guest's virtual CPUs to CPU %d: %w", l.Placement.Guest, err)
+		}
+		bound += n
+	}
+	if bound == 0 {
+		return fmt.Errorf("bind the guest's virtual CPUs to CPU %d: QEMU has no thread of theirs", l.Placement.Guest)
+	}
+	return nil
 }
 
 // describe says how this bench is set up.

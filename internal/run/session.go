@@ -46,6 +46,8 @@ type UI interface {
 	Say(line string)
 	// Progress begins to show how far a plan is; done ends that.
 	Progress(p plan.Plan) (prog Progress, done func())
+	// Counting does the same for [Cost].
+	Counting(p plan.Plan) (prog CostProgress, done func())
 }
 
 // choose settles which systems a plan has: those it names, all of which must
@@ -103,10 +105,18 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 	return &Lab{Agent: a, Placement: place, Wire: o.Wire, Accel: accel, Guests: guests(o.Catalog, p)}, p, skipped, nil
 }
 
-// Run carries out a whole run on this machine: takes the machine, looks at it,
-// measures, and gives everything back. The trials that ended are in the folder
-// whatever the error.
-func Run(ctx context.Context, o Options, ui UI) (err error) {
+// session is this machine, taken for a run, and the folder that the run
+// writes to.
+type session struct {
+	lab    *Lab
+	plan   plan.Plan
+	folder *results.Folder
+	record results.Run
+}
+
+// withSession takes the machine, looks at it, calls do, and gives everything
+// back. What do has written is in the folder whatever the error.
+func withSession(ctx context.Context, o Options, ui UI, do func(*session) error) (err error) {
 	release, err := agent.Lock()
 	if err != nil {
 		return err
@@ -175,19 +185,31 @@ func Run(ctx context.Context, o Options, ui UI) (err error) {
 	for _, w := range record.Warnings {
 		ui.Say("warning: " + w)
 	}
-	if lab.Accel, err = lab.chooseAccel(ctx, o, f, ui); err != nil {
+	return do(&session{lab, p, f, record})
+}
+
+// Run carries out a whole run on this machine.
+func Run(ctx context.Context, o Options, ui UI) error {
+	return withSession(ctx, o, ui, func(s *session) (err error) {
+		if s.lab.Accel, err = s.lab.chooseAccel(ctx, o, s.folder, ui); err != nil {
+			return err
+		}
+		if err := s.describe(ctx); err != nil {
+			return err
+		}
+		prog, done := ui.Progress(s.plan)
+		defer done()
+		return s.lab.Execute(ctx, s.plan, s.folder, prog)
+	})
+}
+
+// describe adds the machine to the record.
+func (s *session) describe(ctx context.Context) (err error) {
+	s.record.Accel, s.record.AccelWhy = s.lab.Accel.Name, s.lab.Accel.Why
+	if s.record.Machine, err = Machine(ctx, s.lab.Agent); err != nil {
 		return err
 	}
-	record.Accel, record.AccelWhy = lab.Accel.Name, lab.Accel.Why
-	if record.Machine, err = Machine(ctx, a); err != nil {
-		return err
-	}
-	if err := f.Update(record); err != nil {
-		return err
-	}
-	prog, done := ui.Progress(p)
-	defer done()
-	return lab.Execute(ctx, p, f, prog)
+	return s.folder.Update(s.record)
 }
 
 // chooseAccel finds out how virtual machines run here.

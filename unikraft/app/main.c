@@ -16,10 +16,10 @@
 #include <uk/netbuf.h>
 #include <uk/netdev.h>
 #include <uk/plat/console.h>
-#include <uk/plat/time.h>
 
 #include "frame.h"
 #include "params.h"
+#include "pc.h"
 #include "sender.h"
 #include "text.h"
 
@@ -195,19 +195,6 @@ static enum sweep_stretch stretch(uint32_t n, uint64_t *ticks)
 	return app.n_idle == idle ? SWEEP_COUNTS : SWEEP_UNEVEN;
 }
 
-/* tsc_hz measures the time-stamp counter against Unikraft's clock. */
-static uint64_t tsc_hz(void)
-{
-	const __nsec start = ukplat_monotonic_clock(), span = 20000000;
-	const uint64_t begun = sweep_ticks();
-	__nsec now;
-
-	do {
-		now = ukplat_monotonic_clock();
-	} while (now - start < span);
-	return (sweep_ticks() - begun) * 1000000000u / (now - start);
-}
-
 int main(int argc, char *argv[])
 {
 	struct sweep_machine m = {
@@ -230,7 +217,11 @@ int main(int argc, char *argv[])
 			wrong = why;
 	}
 	if (!wrong) {
-		m.hz = tsc_hz();
+		/* Not by ukplat_monotonic_clock: with a counter of 10^9 ticks a
+		 * second or fewer, which is what icount has, its factor from ticks
+		 * to nanoseconds (plat/kvm/x86/tscclock.c) has no room in its 32
+		 * bits, and the clock stands still. */
+		m.hz = sweep_tsc_hz();
 		wrong = open_device(uk_alloc_get_default());
 		if (!wrong)
 			m.about = app.about;

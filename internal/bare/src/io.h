@@ -1,13 +1,8 @@
-/* Ports and memory-mapped registers. */
+/* Ports and memory-mapped registers, but for the ports of a byte (pc.h). */
 #ifndef BARE_IO_H
 #define BARE_IO_H
 
 #include <stdint.h>
-
-static inline void out8(uint16_t port, uint8_t v)
-{
-	__asm__ volatile("outb %0, %1" : : "a"(v), "Nd"(port));
-}
 
 static inline void out16(uint16_t port, uint16_t v)
 {
@@ -17,14 +12,6 @@ static inline void out16(uint16_t port, uint16_t v)
 static inline void out32(uint16_t port, uint32_t v)
 {
 	__asm__ volatile("outl %0, %1" : : "a"(v), "Nd"(port));
-}
-
-static inline uint8_t in8(uint16_t port)
-{
-	uint8_t v;
-
-	__asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port));
-	return v;
 }
 
 static inline uint32_t in32(uint16_t port)

@@ -1,5 +1,4 @@
-/* The parts of a PC that the guest needs: a serial line, a clock, a power
- * switch. */
+/* The parts of a PC that the guest needs: a serial line and a power switch. */
 #ifndef BARE_MACHINE_H
 #define BARE_MACHINE_H
 
@@ -9,9 +8,6 @@
 void serial_init(void);
 int serial_input(void); /* the next character, -1 for none yet */
 void serial_output(const char *text, size_t n);
-
-/* tsc_hz measures how fast the time-stamp counter runs. */
-uint64_t tsc_hz(void);
 
 _Noreturn void power_off(void);
 

@@ -5,6 +5,7 @@
 
 #include "machine.h"
 #include "net.h"
+#include "../../guest/c/pc.h"
 
 /* Xen's public/arch-x86/hvm/start_info.h: what the PVH protocol passes. */
 struct start_info {
@@ -68,7 +69,7 @@ _Noreturn void main(const struct start_info *start)
 	} else if (start->cmdline_paddr && sweep_params_line(&p, (const char *)start->cmdline_paddr, why, sizeof(why))) {
 		wrong = why;
 	} else {
-		m.hz = tsc_hz();
+		m.hz = sweep_tsc_hz();
 		wrong = net_open((uintptr_t)image_end, memory_end(start), 2 * m.hz);
 		m.about = net_about();
 	}

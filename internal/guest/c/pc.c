@@ -1,0 +1,29 @@
+#include "pc.h"
+#include "sender.h"
+
+/* Channel 2 of the 8254 timer, which counts 1193182 times a second and whose
+ * output can be read at port 0x61. */
+enum {
+	PIT_HZ = 1193182,
+	PIT_CHANNEL2 = 0x42,
+	PIT_COMMAND = 0x43,
+	PIT_CHANNEL2_ONESHOT = 0xb0, /* channel 2, low and high byte, mode 0 */
+	PORT_B = 0x61,
+	PORT_B_GATE2 = 0x01,
+	PORT_B_SPEAKER = 0x02,
+	PORT_B_OUT2 = 0x20,
+	CALIBRATION = PIT_HZ / 100, /* 10 ms */
+};
+
+uint64_t sweep_tsc_hz(void)
+{
+	out8(PORT_B, (in8(PORT_B) & ~PORT_B_SPEAKER) | PORT_B_GATE2);
+	out8(PIT_COMMAND, PIT_CHANNEL2_ONESHOT);
+	out8(PIT_CHANNEL2, CALIBRATION & 0xff);
+	out8(PIT_CHANNEL2, CALIBRATION >> 8); /* it starts */
+	uint64_t begun = sweep_ticks();
+
+	while (!(in8(PORT_B) & PORT_B_OUT2))
+		;
+	return (sweep_ticks() - begun) * PIT_HZ / CALIBRATION;
+}

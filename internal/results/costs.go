@@ -1,0 +1,137 @@
+package results
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sweep/internal/guest"
+	"sweep/internal/plan"
+)
+
+// Cost is what a guest counted in one boot at one size: a line of costs.jsonl.
+type Cost struct {
+	plan.Trial
+	guest.Count
+	// Agreement is how near two boots must come, as a share (see
+	// [guest.Counter]).
+	Agreement float64 `json:"agreement"`
+
+	Error   string   `json:"error,omitempty"`
+	Console []string `json:"console,omitempty"`
+}
+
+// AppendCost adds a count that has ended and syncs it to disk.
+func (f *Folder) AppendCost(c Cost) error {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(f.path, costsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", file.Name(), err)
+	}
+	return file.Sync()
+}
+
+// LoadCosts reads the counts of a run's folder.
+func LoadCosts(path string) ([]Cost, error) {
+	f, err := os.Open(filepath.Join(path, costsFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s holds no counts: %w", path, err)
+	}
+	defer f.Close()
+	var costs []Cost
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 16<<20)
+	for n := 1; sc.Scan(); n++ {
+		var c Cost
+		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
+			return costs, fmt.Errorf("%s:%d: %w", f.Name(), n, err)
+		}
+		costs = append(costs, c)
+	}
+	return costs, sc.Err()
+}
+
+// CostPoint is what a packet of a size costs a system.
+type CostPoint struct {
+	System plan.System
+	Size   int
+
+	Boots        int     // that counted
+	Instructions float64 // a packet, the mean of the boots; 0 where there is no figure
+	Spread       float64 // between the boots, as a share of the figure
+	Why          string  // why there is no figure
+}
+
+// CostPoints joins the counts of each point. There is a figure where two boots
+// or more counted, and agree as they must; any other number would be a guess.
+func CostPoints(costs []Cost) []CostPoint {
+	type key struct {
+		system plan.System
+		size   int
+	}
+	first := map[plan.System]int{}
+	var order []key
+	byPoint := map[key][]Cost{}
+	for i, c := range costs {
+		k := key{c.System, c.Size}
+		if byPoint[k] == nil {
+			order = append(order, k)
+		}
+		if _, ok := first[c.System]; !ok {
+			first[c.System] = i
+		}
+		byPoint[k] = append(byPoint[k], c)
+	}
+	slices.SortStableFunc(order, func(a, b key) int {
+		return cmp.Or(cmp.Compare(first[a.system], first[b.system]), cmp.Compare(a.size, b.size))
+	})
+	points := make([]CostPoint, 0, len(order))
+	for _, k := range order {
+		points = append(points, costPoint(k.system, k.size, byPoint[k]))
+	}
+	return points
+}
+
+func costPoint(s plan.System, size int, costs []Cost) CostPoint {
+	p := CostPoint{System: s, Size: size}
+	var each []float64
+	agreement := 0.0
+	for _, c := range costs {
+		if c.Error != "" {
+			p.Why = c.Error
+			continue
+		}
+		each = append(each, c.Each())
+		agreement = c.Agreement
+	}
+	p.Boots = len(each)
+	if p.Boots < 2 {
+		if p.Why == "" {
+			p.Why = "one boot is no figure: a second must agree with it"
+		}
+		return p
+	}
+	least, most := slices.Min(each), slices.Max(each)
+	mean := 0.0
+	for _, e := range each {
+		mean += e / float64(len(each))
+	}
+	p.Spread = (most - least) / mean
+	if agreement > 0 && p.Spread > agreement {
+		p.Why = fmt.Sprintf("the boots disagree, %.3f against %.3f: more than %g %%", least, most, 100*agreement)
+		return p
+	}
+	p.Instructions, p.Why = mean, ""
+	return p
+}

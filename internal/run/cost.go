@@ -1,0 +1,166 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sweep/internal/guest"
+	"sweep/internal/plan"
+	"sweep/internal/qemu"
+	"sweep/internal/results"
+	"sweep/internal/testpmd"
+	"sweep/server"
+)
+
+// CostProgress is told how [Cost] gets on.
+type CostProgress interface {
+	Booting(b plan.Boot)
+	Counted(c results.Cost)
+}
+
+// Cost counts what a packet costs each guest, in guest instructions: each
+// system is booted as often as the plan's Trials say in a virtual machine that
+// counts instructions instead of time (QEMU's icount), and says at each size
+// how many it took. What it counted is in the folder whatever the error.
+//
+// Behind the guest is the forwarder of a run, and no wire: what happens there
+// changes when a guest's packets are done, and nothing of what they cost.
+func Cost(ctx context.Context, o Options, ui UI) error {
+	return withSession(ctx, o, ui, func(s *session) error {
+		s.lab.Accel = qemu.Accel{Name: "tcg", Why: "instructions are counted"}
+		if err := s.describe(ctx); err != nil {
+			return err
+		}
+		prog, done := ui.Counting(s.plan)
+		defer done()
+		for _, b := range s.plan.Boots() {
+			prog.Booting(b)
+			if err := s.lab.costs(ctx, b, s.folder, prog); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Deadlines under icount, where a guest's second can take many.
+const (
+	countBootDeadline = 5 * time.Minute
+	countDeadline     = 3 * time.Minute
+)
+
+// costs counts at the sizes of one boot. As in [Lab.Execute] a count that fails
+// is recorded, and the error is for what makes going on senseless.
+func (l *Lab) costs(ctx context.Context, b plan.Boot, f *results.Folder, prog CostProgress) error {
+	done := 0
+	record := func(t plan.Trial, agreement float64, c guest.Count, err error) error {
+		out := results.Cost{Trial: t, Count: c, Agreement: agreement}
+		if err != nil {
+			out.Error, out.Console = Explain(err)
+		}
+		prog.Counted(out)
+		done++
+		if err := f.AppendCost(out); err != nil {
+			return stop{err}
+		}
+		return nil
+	}
+	err := l.withCounting(ctx, b, f, func(s guest.Sender) error {
+		counter, ok := s.(guest.Counter)
+		if !ok {
+			return errors.New("this guest can't count")
+		}
+		for _, t := range b.Trials {
+			wait, cancel := context.WithTimeoutCause(ctx, countDeadline, fmt.Errorf("no count for %v", countDeadline))
+			c, err := counter.Count(wait, t.Size)
+			cancel()
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := record(t, counter.Agreement(), c, err); err != nil {
+				return err
+			}
+			if err != nil && !errors.Is(err, guest.ErrUncounted) {
+				return err
+			}
+		}
+		return nil
+	})
+	var s stop
+	switch {
+	case errors.As(err, &s):
+		return s.err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil:
+		return nil
+	}
+	for _, t := range b.Trials[done:] {
+		if err := record(t, 0, guest.Count{}, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layCounting is the layout of a boot that counts. There is no client.
+func (l *Lab) layCounting(name, dir string) layout {
+	y := l.lay(name, dir, nil)
+	y.server.Wire = testpmd.Vdev{Name: "net_null0"}
+	y.vm.Icount = true
+	y.vmSpec.Argv = y.vm.Argv()
+	return y
+}
+
+// withCounting brings a guest and a forwarder up, calls do, and takes them down
+// again.
+func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, do func(guest.Sender) error) (err error) {
+	var undo cleanups
+	defer func() {
+		if e := undo.run(); e != nil && err == nil {
+			err = fmt.Errorf("clean up after boot %d: %w", b.Number, e)
+		}
+	}()
+	logs, err := openTranscripts(f, b, "server", "guest")
+	if err != nil {
+		return stop{err}
+	}
+	dir, err := l.Agent.TempDir(ctx)
+	if err != nil {
+		return err
+	}
+	undo.add(func(ctx context.Context) error { return l.Agent.Remove(ctx, dir) })
+	lay := l.layCounting(b.System.Guest, dir)
+	for _, c := range lay.commands()[:2] {
+		if err := f.Command(fmt.Sprintf("boot %d, %s: %s", b.Number, b.System, c.what), c.line); err != nil {
+			return stop{err}
+		}
+	}
+	launch, cancel := context.WithTimeoutCause(ctx, launchDeadline, fmt.Errorf("nothing for %v", launchDeadline))
+	defer cancel()
+	srv, err := server.Launch(launch, l.Agent, lay.server, lay.serverHost, logs["server"])
+	if err != nil {
+		return err
+	}
+	undo.add(srv.Quit)
+	vm, err := qemu.Start(launch, l.Agent, lay.vmSpec, logs["guest"])
+	if err != nil {
+		return err
+	}
+	undo.add(vm.End)
+	boot, cancel := context.WithTimeoutCause(ctx, countBootDeadline, fmt.Errorf("the guest is not ready after %v", countBootDeadline))
+	defer cancel()
+	sender, err := l.Guests[b.System.Guest].Attach(boot, vm.Console)
+	if err != nil {
+		return err
+	}
+	if err := l.pinGuest(ctx, vm); err != nil {
+		return err
+	}
+	if err := srv.Forward(launch); err != nil {
+		return err
+	}
+	return do(sender)
+}
