@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Makes ready what the kit needs and is missing: packages, the program, the
-# guest's image. It can be run again and again; with nothing to do it says
-# nothing.
+# guests and their image. It can be run again and again; with nothing to do it
+# says nothing.
 #
-#   ./prepare.sh             all of it
+#   ./prepare.sh             all of it; the guest unikraft where kraft is installed
+#   ./prepare.sh --unikraft DIR  the guest unikraft, in a checkout of Unikraft v0.17
 #   ./prepare.sh --build     only the program (Go alone is needed)
 #   ./prepare.sh --tests     also what ./test.sh needs
 #   ./prepare.sh --packages  only the packages; the one part that needs root
@@ -12,7 +13,7 @@ cd "$(dirname "$(readlink -f "$0")")"
 
 stage=${1:-all}
 case $stage in
-all | --build | --tests | --packages) ;;
+all | --build | --tests | --packages | --unikraft) ;;
 *)
 	sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
 	exit 2
@@ -31,6 +32,8 @@ needed() {
 	cat <<-'TABLE'
 		dpdk-testpmd             dpdk-dev          server, client and the guest linux-dpdk
 		qemu-system-x86_64       qemu-system-x86   virtual machines
+		gcc                      gcc               the guests in C
+		/usr/lib/x86_64-linux-gnu/libc.a libc6-dev the guest linux-kernel's program
 		/bin/busybox             busybox-static    the guest's init
 		ip                       iproute2          the veth wire
 		nsenter                  util-linux        the veth wire
@@ -109,7 +112,7 @@ find_go() {
 
 # ready says whether build/ is somebody else's, who made it ready: then it is
 # used as it is.
-ready() { [ ! -w build ] && [ -x build/sweep ] && [ -e build/manifest.json ]; }
+ready() { [ ! -w build ] && [ -x build/sweep ] && [ -e build/manifest.json ] && [ -e build/bare/bare.elf ]; }
 
 build() {
 	find_go
@@ -126,6 +129,83 @@ build() {
 		die "go build failed; its words stand above (no network for the modules, perhaps)"
 }
 
+# stale says whether a file is missing, or older than one in the folders.
+stale() {
+	local made=$1
+	shift
+	[ ! -e "$made" ] || [ -n "$(find "$@" -newer "$made" -print -quit)" ]
+}
+
+# compile runs gcc as all C here is compiled: to OUT, from what is in folders.
+compile() {
+	local out=$1
+	shift
+	mkdir -p "$(dirname "$out")"
+	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$out.new" "$@" || die "$out could not be compiled; gcc's words stand above"
+	mv "$out.new" "$out"
+}
+
+# guests compiles the guests that need gcc alone.
+guests() {
+	local shared=internal/guest/c bare=internal/bare/src sender=internal/linux/sender
+	if stale build/bare/bare.elf "$shared" "$bare"; then
+		# No library, no operating system, no vector registers, and nothing
+		# that the compiler adds for a program that has them.
+		compile build/bare/bare.elf -ffreestanding -fno-tree-loop-distribute-patterns -fno-pic -no-pie -static -nostdlib \
+			-fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -mno-red-zone -mgeneral-regs-only \
+			-Wl,--build-id=none -Wl,-z,noexecstack -Wl,-T,"$bare/bare.ld" "$bare"/*.S "$bare"/*.c "$shared"/*.c
+	fi
+	if stale build/linux-kernel/sender "$shared" "$sender"; then
+		compile build/linux-kernel/sender -static "$sender"/*.c "$shared"/*.c
+	fi
+}
+
+# unikraft_image is where the kit looks for the guest unikraft.
+unikraft_image=build/unikraft/sweep_qemu-x86_64
+
+# kraft_build makes the guest unikraft with Unikraft's own tool, in a copy of
+# our sources, for it leaves its files beside them. That it fails is no reason
+# to stop: every other guest can run.
+kraft_build() {
+	command -v kraft >/dev/null || return 0
+	stale "$unikraft_image" unikraft/app internal/guest/c || return 0
+	say "kraft builds the guest unikraft"
+	local copy=build/unikraft/src
+	rm -rf "$copy"
+	mkdir -p "$copy/unikraft" "$copy/internal/guest"
+	cp -r unikraft/app "$copy/unikraft/"
+	cp -r internal/guest/c "$copy/internal/guest/"
+	if (cd "$copy/unikraft/app" && kraft build --log-type basic --no-prompt --plat qemu --arch x86_64) >build/unikraft/kraft.log 2>&1 </dev/null; then
+		cp "$copy/unikraft/app/.unikraft/build/sweep_qemu-x86_64" "$unikraft_image"
+	else
+		tail -n 5 build/unikraft/kraft.log >&2
+		say "kraft could not build it (build/unikraft/kraft.log has its words); the other guests run without it"
+	fi
+}
+
+# unikraft_make makes it with Unikraft's make, in a checkout.
+unikraft_make() {
+	local dir=${1:-}
+	[ -n "$dir" ] || die "--unikraft needs a checkout of Unikraft v0.17: git clone --branch RELEASE-0.17.0 --depth 1 https://github.com/unikraft/unikraft DIR"
+	dir=$(cd "$dir" 2>/dev/null && pwd) || die "there is no folder $1"
+	if [ ! -e "$dir/version.mk" ] || [ ! -d "$dir/lib/uknetdev" ]; then die "$dir is no checkout of Unikraft"; fi
+	grep -q 'UK_SUBVERSION = 17$' "$dir/version.mk" || die "$dir is not Unikraft v0.17: $(tr '\n' ' ' <"$dir/version.mk")"
+	local tool
+	for tool in make gcc flex bison python3; do
+		command -v "$tool" >/dev/null || die "Unikraft's build needs $tool: sudo apt-get install make gcc flex bison python3"
+	done
+	local out=$PWD/build/unikraft/make
+	mkdir -p "$out"
+	say "make in $dir (the log is build/unikraft/make.log)"
+	local make=(make -C "$dir" "A=$PWD/unikraft/app" "O=$out" "C=$out/.config")
+	if ! { "${make[@]}" "UK_DEFCONFIG=$PWD/unikraft/app/defconfig" defconfig && "${make[@]}" -j"$(nproc)"; } >build/unikraft/make.log 2>&1; then
+		tail -n 15 build/unikraft/make.log >&2
+		die "Unikraft's build failed; the end of its log stands above"
+	fi
+	cp "$out/sweep_qemu-x86_64" "$unikraft_image"
+	say "made $unikraft_image"
+}
+
 image() {
 	build/sweep image >&2 && return
 	# The kernel's package may be newer than the lists.
@@ -138,11 +218,14 @@ image() {
 
 case $stage in
 --packages) packages ;;
+--unikraft) unikraft_make "${2:-}" ;;
 --build) if ! ready; then build; fi ;;
 *)
 	packages
 	if ! ready; then
 		build
+		guests
+		kraft_build
 		image
 	fi
 	;;

@@ -106,7 +106,7 @@ func (c Catalog) Missing(ctx context.Context, a agent.Agent, s plan.System) erro
 	case err == nil:
 		return nil
 	case s.Guest == unikraft.Name && c.Unikraft == "":
-		return errors.New("there is no Unikraft image: build one as docs/unikraft.md says (kraft build, or make in a checkout of v0.17) and name it with --unikraft-image FILE")
+		return errors.New("there is no Unikraft image; ./prepare.sh --unikraft DIR builds one in a checkout of Unikraft v0.17, ./prepare.sh where kraft is installed, and --unikraft-image FILE takes any (docs/unikraft.md)")
 	case c.Own[s.Guest] != nil:
 		return err
 	default:
