@@ -14,10 +14,6 @@ import (
 // Name is the guest's name, as published.
 const Name = "unikraft"
 
-// memoryMiB is what the image and its packets fit in with room to spare; 16 is
-// the least that worked.
-const memoryMiB = 64
-
 // DefaultImage is where prepare.sh puts the image that it builds where kraft,
 // Unikraft's own tool, is installed.
 func DefaultImage(build string) string { return filepath.Join(build, Name, "sweep_qemu-x86_64") }
@@ -26,7 +22,7 @@ func DefaultImage(build string) string { return filepath.Join(build, Name, "swee
 func New(image string) guest.Guest {
 	return guest.Lines{Machine: qemu.Config{
 		VCPUs:     1,
-		MemoryMiB: memoryMiB,
+		MemoryMiB: guest.MemoryMiB,
 		Kernel:    image,
 		// Unikraft takes the words before "--" for itself and gives the rest
 		// to main.

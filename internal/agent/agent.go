@@ -40,6 +40,9 @@ type Agent interface {
 	// files (paths) is not there or can't be read.
 	Find(ctx context.Context, names ...string) error
 
+	// SHA256 is a file's checksum, in hexadecimal digits.
+	SHA256(ctx context.Context, path string) (string, error)
+
 	// Exchange connects to a SOCK_SEQPACKET socket, reads the greeting, and
 	// sends each request in turn; the greeting is the first Reading. This is
 	// how DPDK's telemetry is spoken to.

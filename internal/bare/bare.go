@@ -14,15 +14,11 @@ import (
 // Name is the guest's name.
 const Name = "bare"
 
-// memoryMiB is more than it needs: a page and a half for each of 1024
-// descriptors, and the firmware's own.
-const memoryMiB = 16
-
 // New returns the guest, whose kernel prepare.sh puts into the build folder.
 func New(build string) guest.Guest {
 	return guest.Lines{Machine: qemu.Config{
 		VCPUs:     1,
-		MemoryMiB: memoryMiB,
+		MemoryMiB: guest.MemoryMiB,
 		Kernel:    filepath.Join(build, Name, "bare.elf"),
 	}}
 }

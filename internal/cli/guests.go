@@ -77,10 +77,6 @@ func appendErr(errs []error, err error) []error {
 
 var ownName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
-// ownMemoryMiB is what a guest of the user's own gets: much, for nothing is
-// known of it.
-const ownMemoryMiB = 512
-
 // parseOwn reads NAME=KERNEL[,INITRD][,APPEND]. The last is all the rest, with
 // its commas; an INITRD may be empty.
 func parseOwn(text string) (name string, g guest.Guest, err error) {
@@ -89,7 +85,7 @@ func parseOwn(text string) (name string, g guest.Guest, err error) {
 		return "", nil, fmt.Errorf("--guest %s: it is NAME=KERNEL[,INITRD][,APPEND], with a name of small letters, digits and -", text)
 	}
 	parts := strings.SplitN(files, ",", 3)
-	vm := qemu.Config{VCPUs: 1, MemoryMiB: ownMemoryMiB, Kernel: parts[0]}
+	vm := qemu.Config{VCPUs: 1, MemoryMiB: guest.MemoryMiB, Kernel: parts[0]}
 	if err := checkFile("--guest "+name, vm.Kernel); err != nil {
 		return "", nil, err
 	}

@@ -148,8 +148,8 @@ func dryRun(cmd *cobra.Command, o run.Options) error {
 	if err != nil {
 		return withExit(codeOf(cmd.Context(), err), err)
 	}
-	for _, s := range skipped {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sweep: not run: %s: %s\n", s.System, s.Why)
+	for _, line := range results.NotRun(skipped) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "sweep: not run:", line)
 	}
 	if len(p.Systems) == 0 {
 		return withExit(exitNothing, errors.New("nothing can run"))

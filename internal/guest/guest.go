@@ -10,6 +10,11 @@ import (
 	"sweep/internal/qemu"
 )
 
+// MemoryMiB is what every guest gets, unless it is told otherwise: what the one
+// that needs the most has room in. Those that need less are not given less, for
+// then they would differ in that, too.
+const MemoryMiB = 256
+
 // Guest is a program that transmits, before it runs.
 type Guest interface {
 	// VM is its virtual machine, but for the accelerator, the CPU model and

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,34 +14,69 @@ func TestBootsTakeTurns(t *testing.T) {
 		Sizes:   []int{64, 1500},
 		Systems: []System{{"unikraft", "vhost-user"}, {"linux-dpdk", "vhost-user"}},
 		Trials:  2,
+		Seed:    7,
 	}
 	var got []string
-	for _, b := range p.Boots() {
+	for i, b := range p.Boots() {
+		got = append(got, fmt.Sprintf("%d %s %d", b.Number, b.System, b.Round))
 		for _, trial := range b.Trials {
-			s, err := json.Marshal(trial)
-			if err != nil {
-				t.Fatal(err)
+			if trial.System != b.System || trial.Boot != i+1 || trial.Round != b.Round {
+				t.Errorf("%+v in %+v", trial, b)
 			}
-			got = append(got, string(s))
 		}
 	}
-	want := []string{
-		`{"system":"unikraft/vhost-user","boot":1,"round":1,"size":64}`,
-		`{"system":"unikraft/vhost-user","boot":1,"round":1,"size":1500}`,
-		`{"system":"linux-dpdk/vhost-user","boot":2,"round":1,"size":64}`,
-		`{"system":"linux-dpdk/vhost-user","boot":2,"round":1,"size":1500}`,
-		`{"system":"unikraft/vhost-user","boot":3,"round":2,"size":64}`,
-		`{"system":"unikraft/vhost-user","boot":3,"round":2,"size":1500}`,
-		`{"system":"linux-dpdk/vhost-user","boot":4,"round":2,"size":64}`,
-		`{"system":"linux-dpdk/vhost-user","boot":4,"round":2,"size":1500}`,
+	want := []string{"1 unikraft/vhost-user 1", "2 linux-dpdk/vhost-user 1", "3 unikraft/vhost-user 2", "4 linux-dpdk/vhost-user 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("order: %q; want %q", got, want)
 	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("order:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	b, err := json.Marshal(Trial{System: p.Systems[0], Boot: 3, Round: 2, Size: 64})
+	if want := `{"system":"unikraft/vhost-user","boot":3,"round":2,"size":64}`; err != nil || string(b) != want {
+		t.Errorf("%s, %v; want %s", b, err, want)
+	}
+}
+
+// Each boot sees every size once, in an order of its own, which the seed gives.
+func TestSizesAreShuffled(t *testing.T) {
+	p := Plan{Sizes: []int{64, 128, 256, 512, 1024, 1500}, Systems: Known()[:1], Trials: 720, Seed: 1}
+	order := func(b Boot) string {
+		var sizes []int
+		for _, trial := range b.Trials {
+			sizes = append(sizes, trial.Size)
+		}
+		sorted := slices.Sorted(slices.Values(sizes))
+		if !slices.Equal(sorted, p.Sizes) {
+			t.Errorf("boot %d sees %v", b.Number, sizes)
+		}
+		return fmt.Sprint(sizes)
+	}
+	first := map[int]int{}
+	seen := map[string]bool{}
+	again := p.Boots()
+	for i, b := range p.Boots() {
+		seen[order(b)] = true
+		first[b.Trials[0].Size]++
+		if order(b) != order(again[i]) {
+			t.Errorf("boot %d has another order the second time", b.Number)
+		}
+	}
+	// 720 orders are possible. 720 draws see 455 of them, give or take 13;
+	// each size is first in 120, give or take 10.
+	if len(seen) < 390 || len(seen) > 520 {
+		t.Errorf("%d different orders in 720 boots", len(seen))
+	}
+	for _, size := range p.Sizes {
+		if first[size] < 70 || first[size] > 170 {
+			t.Errorf("%d is first in %d of 720 boots", size, first[size])
+		}
+	}
+	p.Seed = 2
+	if other := p.Boots(); fmt.Sprint(other) == fmt.Sprint(again) {
+		t.Error("another seed gives the same orders")
 	}
 }
 
 func TestParseSystems(t *testing.T) {
-	got, err := ParseSystems("linux-dpdk/vhost-user, unikraft/vhost-net")
+	got, err := ParseSystems("linux-dpdk/vhost-user, unikraft/vhost-net", Known())
 	if err != nil || len(got) != 2 || got[0].FileName() != "linux-dpdk-vhost-user" || got[1].FileName() != "unikraft-vhost-net" {
 		t.Errorf("ParseSystems = %v, %v", got, err)
 	}
@@ -51,7 +88,7 @@ func TestParseSystems(t *testing.T) {
 		"Linux-DPDK/vhost-user":                         {"is unknown"},
 		"linux-dpdk/vhost-user;rm -rf /,bare/vhost-net": {"is unknown"},
 	} {
-		_, err := ParseSystems(list)
+		_, err := ParseSystems(list, Known())
 		if err == nil {
 			t.Errorf("ParseSystems(%q): no error", list)
 			continue

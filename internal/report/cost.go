@@ -89,8 +89,8 @@ func writeCostTable(w io.Writer, run results.Run, costs []results.Cost, points [
 	}
 	fmt.Fprintf(w, "Guest instructions a packet, counted by QEMU's icount in %d boots that agree; sizes in bytes without FCS.\n", run.Plan.Trials)
 	fmt.Fprintln(w, "Mpps at 1, 2, 3: what a CPU would send that carries out so many 10^9 instructions a second and waits for nothing.")
-	for _, line := range notRun(run.Skipped) {
-		fmt.Fprintln(w, line)
+	for _, line := range results.NotRun(run.Skipped) {
+		fmt.Fprintf(w, "Not run: %s.\n", line)
 	}
 	if len(notes.texts) > 0 {
 		fmt.Fprintln(w, "Marks:")

@@ -105,8 +105,12 @@ func writeTable(w io.Writer, markdown bool, run results.Run, trials []results.Tr
 
 	everywhere := aboutAll(run, points)
 	header := []string{"size"}
+	mark := ""
+	if len(results.Differences(trials)) > 0 {
+		mark = " " + differ
+	}
 	for _, s := range systems {
-		header = append(header, s.String())
+		header = append(header, s.String()+mark)
 	}
 	table := NewTable(w, markdown)
 	table.Header(header)
@@ -231,11 +235,23 @@ func legend(run results.Run, trials []results.Trial, notes footnotes, everywhere
 	} else {
 		fmt.Fprintf(&b, "Medians of up to %d boots.\n", run.Plan.Trials)
 	}
+	if differences := results.Differences(trials); len(differences) > 0 {
+		b.WriteString(differ + " The systems differ in more than the guest:\n")
+		for _, d := range differences {
+			fmt.Fprintf(&b, "  %s: %s\n", d.What, differing(d))
+		}
+	}
+	for _, s := range run.Plan.Systems {
+		if s.Guest == "unikraft" {
+			b.WriteString("The published figure's Unikraft sent otherwise than today's does (docs/comparison.md): one descriptor a packet and a notification a burst.\n")
+			break
+		}
+	}
 	for _, n := range everywhere {
 		b.WriteString("Every point: " + n + ".\n")
 	}
-	for _, line := range notRun(run.Skipped) {
-		b.WriteString(line + "\n")
+	for _, line := range results.NotRun(run.Skipped) {
+		b.WriteString("Not run: " + line + ".\n")
 	}
 	if len(notes.texts) > 0 {
 		b.WriteString("Marks:\n")
@@ -249,6 +265,26 @@ func legend(run results.Run, trials []results.Trial, notes footnotes, everywhere
 	return b.String()
 }
 
+// differ marks what the systems of a table differ in beside the guest.
+const differ = "*"
+
+// differing says what each system has, those that have the same together.
+func differing(d results.Difference) string {
+	var order []string
+	who := map[string][]string{}
+	for _, v := range d.Values {
+		if who[v.Value] == nil {
+			order = append(order, v.Value)
+		}
+		who[v.Value] = append(who[v.Value], v.System.String())
+	}
+	out := make([]string, len(order))
+	for i, value := range order {
+		out[i] = strings.Join(who[value], ", ") + " " + value
+	}
+	return strings.Join(out, "; ")
+}
+
 // markdownLines makes a list of lines, for Markdown would run them together.
 func markdownLines(text string) string {
 	b := strings.Builder{}
@@ -258,24 +294,6 @@ func markdownLines(text string) string {
 		b.WriteString(line[:indent] + "- " + line[indent:])
 	}
 	return b.String()
-}
-
-// notRun says which systems could not run, those with the same reason in one
-// line.
-func notRun(skipped []results.Skipped) []string {
-	var whys []string
-	names := map[string][]string{}
-	for _, s := range skipped {
-		if names[s.Why] == nil {
-			whys = append(whys, s.Why)
-		}
-		names[s.Why] = append(names[s.Why], s.System.String())
-	}
-	out := make([]string, len(whys))
-	for i, why := range whys {
-		out[i] = fmt.Sprintf("Not run: %s: %s.", strings.Join(names[why], ", "), why)
-	}
-	return out
 }
 
 // consoleOf is what the console showed last when a trial failed in these

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/results"
 )
@@ -43,11 +44,62 @@ func sample() (results.Run, []results.Trial) {
 	}
 	failed := point(lx, 1500, 2, 0, 0, "guest: its kernel panicked, for want of memory: give it more")
 	failed.Console = []string{"[ 1.0] Kernel panic - not syncing", "[ 1.0] ---[ end"}
-	return run, []results.Trial{
+	trials := []results.Trial{
 		point(uk, 64, 1, 14_191_420, 1200, ""), point(uk, 64, 2, 14_191_480, 900, ""),
 		point(uk, 1500, 1, 818_558, 40_000, "", foreign),
 		point(lx, 64, 1, 1_651_603, 0, "", foreign, "observers disagree"),
 		point(lx, 1500, 1, 0, 0, failed.Error), failed,
+	}
+	for i := range trials {
+		s := results.Settings{Accel: "kvm", VCPUs: 1, MemoryMiB: 256, Guest: "descriptors_a_packet=1"}
+		if trials[i].System == uk {
+			s.VCPUs, s.Guest = 2, "descriptors_a_packet=2"
+		}
+		trials[i].Settings = s
+	}
+	return run, trials
+}
+
+func TestGoldenCosts(t *testing.T) {
+	count := func(s plan.System, size, boot int, ticks uint64, agreement float64, failure string) results.Cost {
+		c := results.Cost{Trial: plan.Trial{System: s, Size: size, Boot: boot}, Count: guest.Count{Packets: 1000, Ticks: ticks}, Agreement: agreement, Error: failure}
+		if failure != "" {
+			c.Console = []string{"its last line"}
+		}
+		return c
+	}
+	run := results.Run{Plan: plan.Plan{Sizes: []int{64, 1500}, Trials: 2}, Skipped: []results.Skipped{{System: uk, Why: "no image"}}}
+	bare := plan.System{Guest: "bare", Attachment: "vhost-user"}
+	costs := []results.Cost{
+		count(bare, 64, 1, 12_531, 0.001, ""), count(bare, 64, 3, 12_531, 0.001, ""),
+		count(bare, 1500, 1, 0, 0.001, "the ring ran full"), count(bare, 1500, 3, 12_531, 0.001, ""),
+		count(lx, 64, 2, 437_000, 0.01, ""), count(lx, 64, 4, 438_500, 0.01, ""),
+		count(lx, 1500, 2, 437_000, 0.01, ""), count(lx, 1500, 4, 450_000, 0.01, ""),
+	}
+	for _, format := range CostFormats() {
+		var b bytes.Buffer
+		if err := WriteCosts(&b, format, run, costs); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "costs."+format, b.String())
+	}
+}
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
 	}
 }
 
@@ -58,19 +110,7 @@ func TestGolden(t *testing.T) {
 		if err := Write(&b, format, run, trials); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", "sample."+format)
-		if *update {
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), b.String()); d != "" {
-			t.Errorf("%s (-want +got):\n%s", format, d)
-		}
+		golden(t, "sample."+format, b.String())
 	}
 }
 

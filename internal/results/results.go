@@ -28,6 +28,7 @@ type Run struct {
 	Accel     string            `json:"accel"` // "kvm" or "tcg"
 	AccelWhy  string            `json:"accel_why"`
 	Placement testbed.Placement `json:"placement"`
+	Images    map[string]Image  `json:"images"` // of the guests, by their names
 	Machine   Machine           `json:"machine"`
 	Warnings  []string          `json:"warnings,omitempty"` // about every point
 }
@@ -36,6 +37,14 @@ type Run struct {
 type Skipped struct {
 	System plan.System `json:"system"`
 	Why    string      `json:"why"` // what is missing and how to get it
+}
+
+// Image is what a guest was booted from.
+type Image struct {
+	Kernel       string `json:"kernel"`
+	KernelSHA256 string `json:"kernel_sha256"`
+	Initrd       string `json:"initrd,omitempty"`
+	InitrdSHA256 string `json:"initrd_sha256,omitempty"`
 }
 
 // Machine is what the run ran on.
@@ -88,10 +97,14 @@ type Settings struct {
 	CPUModel  string `json:"cpu_model"`
 	VCPUs     int    `json:"vcpus"`
 	MemoryMiB int    `json:"memory_mib"`
+	GuestCPU  int    `json:"guest_cpu"`    // that its virtual CPU is bound to
 	Queue     int    `json:"virtio_queue"` // descriptors
-	Burst     int    `json:"burst"`        // 0: testpmd's own, 32
-	Wire      string `json:"wire"`
-	Guest     string `json:"guest"` // what the guest says it is
-	Server    string `json:"server"`
-	Client    string `json:"client"`
+	// Features are what the guest's driver negotiated, by their names in the
+	// virtio specification.
+	Features []string `json:"features"`
+	Burst    int      `json:"burst"` // the forwarder's; 0: testpmd's own, 32
+	Wire     string   `json:"wire"`
+	Guest    string   `json:"guest"` // what the guest says it is
+	Server   string   `json:"server"`
+	Client   string   `json:"client"`
 }

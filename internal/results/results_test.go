@@ -82,8 +82,8 @@ func TestPoints(t *testing.T) {
 		trial(64, 3, 0, "it ended"), trial(64, 4, 2e6, ""),
 	})
 	want := []Point{
-		{System: linuxUser, Size: 1500, Trials: 1, RxPps: 9e5, Warnings: []string{"shared"}},
 		{System: linuxUser, Size: 64, Trials: 3, RxPps: 2e6, Warnings: []string{"shared", "foreign"}, Errors: []string{"it ended"}},
+		{System: linuxUser, Size: 1500, Trials: 1, RxPps: 9e5, Warnings: []string{"shared"}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -188,9 +188,11 @@ func (b *bench) describe(ctx context.Context, lay layout) (results.Settings, err
 	if err != nil {
 		return results.Settings{}, err
 	}
+	// Where the forwarder doesn't say, there is nothing to compare.
+	features, _ := vhost.Negotiated(b.server.Console().Text(0))
 	return results.Settings{
 		Accel: lay.vm.Accel, CPUModel: lay.vm.CPU, VCPUs: lay.vm.VCPUs, MemoryMiB: lay.vm.MemoryMiB,
-		Queue: queue, Burst: lay.server.Burst, Wire: b.lab.Wire.Name(),
+		GuestCPU: b.lab.Placement.Guest, Queue: queue, Features: features.Names(), Burst: lay.server.Burst, Wire: b.lab.Wire.Name(),
 		Guest: b.sender.About(), Server: serverVersion, Client: clientVersion,
 	}, nil
 }

@@ -78,6 +78,26 @@ func guests(c systems.Catalog, p plan.Plan) map[string]guest.Guest {
 	return out
 }
 
+// images says what the plan's guests are booted from.
+func images(ctx context.Context, a agent.Agent, c systems.Catalog, p plan.Plan) (map[string]results.Image, error) {
+	out := map[string]results.Image{}
+	for name, g := range guests(c, p) {
+		vm := g.VM()
+		image := results.Image{Kernel: vm.Kernel, Initrd: vm.Initrd}
+		var err error
+		if image.KernelSHA256, err = a.SHA256(ctx, vm.Kernel); err != nil {
+			return nil, err
+		}
+		if vm.Initrd != "" {
+			if image.InitrdSHA256, err = a.SHA256(ctx, vm.Initrd); err != nil {
+				return nil, err
+			}
+		}
+		out[name] = image
+	}
+	return out, nil
+}
+
 // DryRun returns the lab and the plan that a run would have, for Lab.Show. It
 // starts nothing, and asks no more of the machine than which CPUs it has.
 func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped, error) {
@@ -156,8 +176,8 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	if err != nil {
 		return err
 	}
-	for _, s := range skipped {
-		ui.Say(fmt.Sprintf("not run: %s: %s", s.System, s.Why))
+	for _, line := range results.NotRun(skipped) {
+		ui.Say("not run: " + line)
 	}
 	topology, err := testbed.ReadTopology(ctx, a)
 	if err != nil {
@@ -170,6 +190,9 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	record := results.Run{
 		Kit: o.Version, Command: o.Command, Started: time.Now().UTC(),
 		Plan: p, Skipped: skipped, Placement: place,
+	}
+	if record.Images, err = images(ctx, a, o.Catalog, p); err != nil {
+		return err
 	}
 	f, err := results.Create(folder, record)
 	if err != nil {

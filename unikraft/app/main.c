@@ -130,7 +130,7 @@ static const char *open_device(struct uk_alloc *a)
 	sweep_text_word(&t, "unikraft=" STRINGIFY(UK_FULLVERSION) " api=uk_netdev_tx_one interface=legacy");
 	sweep_text_value(&t, "queue", descriptors);
 	/* The driver's header has a descriptor of its own. */
-	sweep_text_word(&t, " descriptors_a_packet=2");
+	sweep_text_word(&t, " descriptors_a_packet=2 packets_a_call=1");
 	return NULL;
 }
 

@@ -70,7 +70,7 @@ _Noreturn void main(const struct start_info *start)
 		wrong = why;
 	} else {
 		m.hz = sweep_tsc_hz();
-		wrong = net_open((uintptr_t)image_end, memory_end(start), 2 * m.hz);
+		wrong = net_open((uintptr_t)image_end, memory_end(start), 2 * m.hz, p.burst);
 		m.about = net_about();
 	}
 	sweep_hello(&m);

@@ -176,7 +176,7 @@ static const char *open_queue(uint16_t index, struct queue *q, uintptr_t *memory
 
 /* net_open is 3.1.1, "Driver Requirements: Device Initialization", step by
  * step. */
-const char *net_open(uintptr_t memory, uintptr_t end, uint64_t patience)
+const char *net_open(uintptr_t memory, uintptr_t end, uint64_t patience, uint32_t burst)
 {
 	const char *why = pci_find_virtio(NET_TRANSITIONAL, NET_MODERN, &net.pci);
 	struct queue rx;
@@ -229,8 +229,8 @@ const char *net_open(uintptr_t memory, uintptr_t end, uint64_t patience)
 	sweep_text_start(&t, net.about, sizeof(net.about));
 	sweep_text_word(&t, "driver=own interface=modern");
 	sweep_text_value(&t, "queue", net.tx.size);
-	sweep_text_word(&t, " descriptors_a_packet=1");
-	sweep_text_value(&t, "features", accepted);
+	sweep_text_word(&t, " descriptors_a_packet=1 packets_a_call=");
+	sweep_text_number(&t, burst);
 	return NULL;
 }
 

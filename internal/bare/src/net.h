@@ -8,8 +8,9 @@
 
 /* net_open finds and initialises the device. memory is where nothing else is;
  * end is the end of it. patience is how long, in ticks, the device may take to
- * give a packet back. It returns NULL, or why it can't. */
-const char *net_open(uintptr_t memory, uintptr_t end, uint64_t patience);
+ * give a packet back, burst how many packets are handed to it at a time. It
+ * returns NULL, or why it can't. */
+const char *net_open(uintptr_t memory, uintptr_t end, uint64_t patience, uint32_t burst);
 
 /* net_about says what the device and the driver settled on, as words of the
  * first line. */
