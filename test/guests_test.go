@@ -3,16 +3,180 @@
 package test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cavaliergopher/cpio"
+
+	"sweep/internal/bare"
+	"sweep/internal/guest"
+	"sweep/internal/linux"
+	"sweep/internal/qemu"
+	"sweep/unikraft"
+	"sweep/vhost"
 )
+
+// ownGuests are the kit's guests that are there: unikraft where an image was
+// built beside them.
+func ownGuests(t *testing.T) map[string]guest.Guest {
+	t.Helper()
+	build := filepath.Dir(binary(t))
+	all := map[string]guest.Guest{
+		bare.Name:        bare.New(build),
+		linux.Name:       linux.Guest{Dir: build},
+		linux.KernelName: linux.KernelGuest(build, linux.Senders()[0]),
+	}
+	image := unikraft.DefaultImage(build)
+	if _, err := os.Stat(image); err != nil {
+		t.Logf("without unikraft: %v", err)
+		return all
+	}
+	all[unikraft.Name] = unikraft.New(image)
+	return all
+}
+
+// What a guest can't do it says in one line, and powers its machine off.
+func TestGuestsThatCannot(t *testing.T) {
+	nic := append([]string{"-netdev", "hubport,hubid=0,id=n0"}, vhost.NIC{MAC: "02:00:00:00:00:01", Queue: 256, NoMSIX: true}.Device("n0")...)
+	for name, g := range ownGuests(t) {
+		for _, tt := range []struct {
+			what, parameter string
+			net             []string
+			want            string
+		}{
+			{"a parameter that there isn't", "sweep.nosuch=1", nic, "sweep.nosuch=1"},
+			{"no NIC", "", nil, "network device|virtio-net device"},
+		} {
+			vm := g.VM()
+			vm.Accel, vm.CPU, vm.Net = "tcg", qemu.CPUModel("tcg"), tt.net
+			vm.Append += " " + tt.parameter
+			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			argv := vm.Argv()
+			cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+			out, err := cmd.Output()
+			cancel()
+			if err != nil {
+				t.Errorf("%s, %s: it doesn't power off: %v\n%s", name, tt.what, err, out)
+				continue
+			}
+			said := regexp.MustCompile(`sweep-guest: error (.+)`).FindAllStringSubmatch(string(out), -1)
+			if len(said) != 1 || !regexp.MustCompile(tt.want).MatchString(said[0][1]) {
+				t.Errorf("%s, %s: it says %q; want one line with %s\n%s", name, tt.what, said, tt.want, out)
+				continue
+			}
+			t.Logf("%s, %s: %s", name, tt.what, strings.TrimSpace(said[0][1]))
+		}
+	}
+}
+
+// With 8 MiB each system has its one line, and the run goes on with the next.
+// bare has room enough there, and none with 3.
+func TestTooLittleMemory(t *testing.T) {
+	k := newKit(t)
+	stdout, stderr, code := k.run("--memory", "8", "--sizes", "64", "--duration", "1s", "--results", "r")
+	if code != 1 {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	trials := k.load("r")
+	if len(trials) < 3 {
+		t.Fatalf("%d trials\n%s", len(trials), stderr)
+	}
+	for _, trial := range trials {
+		t.Logf("%s: %.0f packets/s %s", trial.System, trial.RxPps, trial.Error)
+		if trial.System.Guest == bare.Name {
+			if trial.RxPps <= 0 {
+				t.Errorf("bare: %s", trial.Error)
+			}
+			continue
+		}
+		if !strings.Contains(trial.Error, "memory") || !strings.Contains(trial.Error, "--memory 256") || strings.Contains(trial.Error, "\n") {
+			t.Errorf("%s: %q", trial.System, trial.Error)
+		}
+	}
+	_, stderr, code = k.run("--memory", "3", "--sizes", "64", "--systems", "bare/vhost-user", "--results", "s")
+	if code != 1 || !strings.Contains(stderr, "the guest can't go on (not enough memory for") {
+		t.Errorf("bare with 3 MiB: exit code %d\n%s", code, stderr)
+	}
+	k.nothingLeft()
+}
+
+// What a packet costs is the same each time, or there is no figure.
+func TestCost(t *testing.T) {
+	k := newKit(t)
+	systems := "bare/vhost-user"
+	if _, ok := ownGuests(t)[unikraft.Name]; ok {
+		systems += ",unikraft/vhost-user"
+	}
+	first := map[string]float64{}
+	for i, busy := range []bool{false, true} {
+		if busy {
+			burn(t)
+		}
+		stdout, stderr, code := k.run("cost", "--systems", systems, "--sizes", "64,1500", "--format", "json", "--results", fmt.Sprint("r", i))
+		var got struct {
+			Points []struct {
+				System       string   `json:"system"`
+				Size         int      `json:"size"`
+				Instructions *float64 `json:"instructions_per_packet"`
+				Boots        int      `json:"boots"`
+				Why          string   `json:"why"`
+			} `json:"points"`
+		}
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+			t.Fatalf("exit code %d, %v\n%s%s", code, err, stdout, stderr)
+		}
+		if len(got.Points) != 2*(1+strings.Count(systems, ",")) {
+			t.Errorf("%d points: %s", len(got.Points), stdout)
+		}
+		for _, p := range got.Points {
+			key := fmt.Sprint(p.System, p.Size)
+			if p.Instructions == nil {
+				// On a busy machine it may be refused, with a reason.
+				if !busy || p.Why == "" || code != 1 {
+					t.Errorf("%s: no figure: %q, exit code %d", key, p.Why, code)
+				}
+				continue
+			}
+			t.Logf("%s busy %v: %v instructions", key, busy, *p.Instructions)
+			if p.Boots != 2 {
+				t.Errorf("%s: %d boots", key, p.Boots)
+			}
+			if p.System == "bare/vhost-user" && (*p.Instructions <= 5 || *p.Instructions >= 30) {
+				t.Errorf("%s: %v instructions", key, *p.Instructions)
+			}
+			if was, ok := first[key]; ok && math.Abs(*p.Instructions/was-1) > 0.001 {
+				t.Errorf("%s: %v instructions, on a busy machine %v", key, was, *p.Instructions)
+			}
+			first[key] = *p.Instructions
+		}
+	}
+	k.nothingLeft()
+}
+
+// burn keeps every CPU busy until the test ends.
+func burn(t *testing.T) {
+	t.Helper()
+	for cpu := range runtime.NumCPU() {
+		c := exec.Command("taskset", "-c", strconv.Itoa(cpu), "sh", "-c", "while :; do :; done")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	}
+}
 
 // foreignImage makes an initramfs of the guest in test/foreign, with the
 // modules of the kit's own image.

@@ -126,6 +126,13 @@ func guestRules() []rule {
 			mend:  "build it with CONFIG_LIBUKDEBUG_PRINTK_INFO=y, and give it more memory (-m)",
 		},
 		{
+			kind: "unikraft-init", rank: cause,
+			match: `Init function at \S+ returned error (?P<code>-\d+)`,
+			what:  "a part of Unikraft could not start (error {code})",
+			why:   "the image has a part that this machine can't serve; the line before names it",
+			mend:  "leave that part out of the image's configuration (libukrandom wants RDRAND: CONFIG_LIBUKRANDOM=n), or choose a larger CPU model",
+		},
+		{
 			kind: "unikraft-virtio", rank: cause,
 			match: `ERR:.*?(?P<what>Failed to (?:initialize rx and tx rings|allocate the virtqueue|find|configure)[^\n]*|Allocation of v(?:irtqueue|ring) failed|Host system does not offer MAC feature|(?:Failed to )?[^\n]*legacy[^\n]*)`,
 			what:  "Unikraft's virtio driver gave up its NIC ({what})",
@@ -133,22 +140,22 @@ func guestRules() []rule {
 			mend:  "give it a transitional device (-device virtio-net-pci without disable-legacy=on, its rings no larger than 1024) and more memory (-m 64M)",
 		},
 		{
-			// The start script of this kit's own Linux guest, internal/linux/image/init.
-			kind: "guest-script", rank: cause,
-			match: `sweep-guest: error (?P<err>[^:]+)(?:: (?P<more>.+))?`,
-			what:  "the guest's start script gave up ({err})",
-			why:   "{more|without that it can't give testpmd its NIC and its memory}",
+			// The guests of the kit, and a user's own (docs/guests.md).
+			kind: "guest-error", rank: cause,
+			match: `sweep-guest: error (?P<err>[^\n]+)`,
+			what:  "the guest can't go on ({err})",
+			why:   "{why}",
 			mend:  "{mend}",
 			more: func(_ *console, _ int, v values) bool {
 				switch {
 				case strings.Contains(v["err"], "memory"):
-					v["mend"] = "give the machine more (-m 256M), or fewer pages (sweep.hugepages=16 in -append)"
-				case strings.Contains(v["err"], "virtio"):
-					v["mend"] = "add -device virtio-net-pci,netdev=n0 to QEMU's command line"
-				case strings.Contains(v["err"], "parameter"):
-					v["mend"] = "correct it in -append"
+					v["why"], v["mend"] = "its machine is too small for what it was told to hold", "give the guests more with --memory 256 (QEMU's -m 256M)"
+				case strings.Contains(v["err"], "virtio"), strings.Contains(v["err"], "network device"):
+					v["why"], v["mend"] = "it found no NIC that it can drive", "add -device virtio-net-pci,netdev=n0 to QEMU's command line"
+				case strings.Contains(v["err"], "sweep."), strings.Contains(v["err"], "parameter"):
+					v["why"], v["mend"] = "a parameter on its kernel's command line is wrong", "correct it in -append"
 				default:
-					v["mend"] = "build the image anew for its kernel: sweep image"
+					v["why"], v["mend"] = "it says so itself", "if it is a guest of the kit, build its image anew with ./prepare.sh"
 				}
 				return true
 			},

@@ -450,6 +450,14 @@ func qemuRules() []rule {
 			mend:  "choose a smaller -m; free -m shows what there is",
 		},
 
+		{
+			kind: "initrd-too-large", rank: cause,
+			match: `initrd is too large, cannot support\.\(max: (?P<max>\d+), need (?P<need>\d+)\)`,
+			what:  "the guest's initramfs of {need} bytes has no room in its memory",
+			why:   "below its kernel and the firmware are {max} bytes",
+			mend:  "give the guests more with --memory 256 (QEMU's -m 256M)",
+		},
+
 		// Files.
 		{
 			kind: "guest-kernel-file", rank: cause,
