@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,7 +25,9 @@ import (
 	"sweep/internal/bare"
 	"sweep/internal/guest"
 	"sweep/internal/linux"
+	"sweep/internal/plan"
 	"sweep/internal/qemu"
+	"sweep/internal/results"
 	"sweep/unikraft"
 	"sweep/vhost"
 )
@@ -46,6 +49,93 @@ func ownGuests(t *testing.T) map[string]guest.Guest {
 	}
 	all[unikraft.Name] = unikraft.New(image)
 	return all
+}
+
+// withoutUnikraft is the kit in a folder that has all but the guest unikraft.
+func (k *kit) withoutUnikraft() *kit {
+	k.t.Helper()
+	build := filepath.Dir(binary(k.t))
+	dir := k.t.TempDir()
+	for _, name := range []string{bare.Name, linux.Name, "manifest.json"} {
+		if err := os.Symlink(filepath.Join(build, name), filepath.Join(dir, name)); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"sweep", "accel.json"} {
+		data, err := os.ReadFile(filepath.Join(build, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // how virtual machines run isn't known yet
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), data, 0o755)
+		}
+		if err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	other := *k
+	other.program = filepath.Join(dir, "sweep")
+	return &other
+}
+
+// Every system in one run: three columns and how to get the fourth without a
+// Unikraft image, four with one.
+func TestAllSystems(t *testing.T) {
+	k := newKit(t)
+	stdout, stderr, code := k.withoutUnikraft().run("--sizes", "64,1500", "--duration", "1s", "--results", "three")
+	if code != 0 {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	k.checkColumns(stdout, "three", "linux-dpdk", "linux-kernel", "bare")
+	if want := "not run: unikraft/vhost-user: there is no Unikraft image; ./prepare.sh --unikraft DIR builds one"; strings.Count(stderr, want) != 1 {
+		t.Errorf("%q is not there once:\n%s", want, stderr)
+	}
+	if _, ok := ownGuests(t)[unikraft.Name]; ok {
+		stdout, stderr, code := k.run("--sizes", "64,1500", "--duration", "1s", "--results", "four")
+		if code != 0 {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		k.checkColumns(stdout, "four", "unikraft", "linux-dpdk", "linux-kernel", "bare")
+	}
+	k.nothingLeft()
+}
+
+// checkColumns checks that a run has these guests' columns, that each boot saw
+// its sizes in the order that its seed gives, and what holds of every trial.
+func (k *kit) checkColumns(table, dir string, guests ...string) {
+	k.t.Helper()
+	header := strings.Split(table, "\n")[1]
+	var names []string
+	for _, cell := range regexp.MustCompile(`(\S+)/vhost-user \*`).FindAllStringSubmatch(header, -1) {
+		names = append(names, cell[1])
+	}
+	if !slices.Equal(names, guests) {
+		k.t.Errorf("columns %q; want %q\n%s", names, guests, table)
+	}
+	trials := k.load(dir)
+	if len(trials) != 2*len(guests) {
+		k.t.Errorf("%d trials", len(trials))
+	}
+	k.checkTrials(trials)
+	record, _, _, err := results.Load(filepath.Join(k.dir, dir))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var order []plan.Trial
+	for _, b := range record.Plan.Boots() {
+		order = append(order, b.Trials...)
+	}
+	for i, trial := range trials {
+		if trial.Trial != order[i] {
+			k.t.Errorf("trial %d is %+v; the plan's seed gives %+v", i, trial.Trial, order[i])
+		}
+		image := record.Images[trial.System.Guest]
+		sum, err := exec.Command("sha256sum", image.Kernel).Output()
+		if err != nil || !strings.HasPrefix(string(sum), image.KernelSHA256+" ") || len(trial.Settings.Features) == 0 {
+			k.t.Errorf("%s: image %+v, %s, %v; features %q", trial.System, image, sum, err, trial.Settings.Features)
+		}
+	}
+	k.t.Logf("\n%s", table)
 }
 
 // What a guest can't do it says in one line, and powers its machine off.

@@ -40,12 +40,14 @@ type kit struct {
 	dir  string // where it is run
 	mark string // NAME=value, in the environment of all that it starts
 	env  []string
+
+	program string // the binary to run
 }
 
 func newKit(t *testing.T) *kit {
 	t.Helper()
 	dir := t.TempDir()
-	k := &kit{t: t, dir: dir, mark: fmt.Sprintf("SWEEP_TEST_MARK=%s-%d", t.Name(), os.Getpid())}
+	k := &kit{t: t, dir: dir, program: binary(t), mark: fmt.Sprintf("SWEEP_TEST_MARK=%s-%d", t.Name(), os.Getpid())}
 	k.env = append(os.Environ(), k.mark, "SWEEP_STATE_DIR="+filepath.Join(dir, "sweep-state"))
 	return k
 }
@@ -64,7 +66,7 @@ func binary(t *testing.T) string {
 }
 
 func (k *kit) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary(k.t), args...)
+	cmd := exec.Command(k.program, args...)
 	cmd.Dir, cmd.Env = k.dir, k.env
 	return cmd
 }
@@ -177,6 +179,10 @@ func (k *kit) load(dir string) []results.Trial {
 	return trials
 }
 
+// dpdk is the system that most tests run: its guest takes the longest to boot
+// and has the most to say.
+const dpdk = "linux-dpdk/vhost-user"
+
 // checkTrials checks what must hold of every trial that gave a rate.
 func (k *kit) checkTrials(trials []results.Trial) {
 	k.t.Helper()
@@ -201,7 +207,7 @@ func (k *kit) checkTrials(trials []results.Trial) {
 
 func TestSweep(t *testing.T) {
 	k := newKit(t)
-	stdout, stderr, code := k.run("--sizes", "64,1500", "--duration", "2s", "--results", "r", "--format", "json")
+	stdout, stderr, code := k.run("--systems", dpdk, "--sizes", "64,1500", "--duration", "2s", "--results", "r", "--format", "json")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -254,7 +260,7 @@ func TestSweep(t *testing.T) {
 
 func TestVeth(t *testing.T) {
 	k := newKit(t)
-	stdout, stderr, code := k.run("--sizes", "64,1514", "--duration", "2s", "--results", "r", "--wire", "veth")
+	stdout, stderr, code := k.run("--systems", dpdk, "--sizes", "64,1514", "--duration", "2s", "--results", "r", "--wire", "veth")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -285,7 +291,7 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 	for _, wire := range []string{"memif", "veth"} {
 		cmd := exec.Command("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
-			dir+"/sweep", "--sizes", "64", "--duration", "1s", "--results", dir+"/"+wire, "--wire", wire)
+			dir+"/sweep", "--systems", dpdk, "--sizes", "64", "--duration", "1s", "--results", dir+"/"+wire, "--wire", wire)
 		cmd.Dir = dir
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", k.mark}
 		out, err := cmd.CombinedOutput()
@@ -304,8 +310,8 @@ func TestOrdinaryUser(t *testing.T) {
 
 func TestCtrlC(t *testing.T) {
 	k := newKit(t)
-	s := k.start("--sizes", "64,128,256", "--duration", "2s", "--results", "r")
-	k.waitFor(s, " 64 B: ")
+	s := k.start("--systems", dpdk, "--sizes", "64,128,256", "--duration", "2s", "--results", "r")
+	k.waitFor(s, " B: ")
 	time.Sleep(700 * time.Millisecond) // into the second size
 	if err := s.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -318,7 +324,7 @@ func TestCtrlC(t *testing.T) {
 		t.Errorf("its last word is not that it was interrupted:\n%s", s.errs)
 	}
 	trials := k.load("r")
-	if len(trials) == 0 || trials[0].Size != 64 || trials[0].RxPps <= 0 {
+	if len(trials) == 0 || trials[0].RxPps <= 0 {
 		t.Errorf("the trial that had ended is not kept: %+v", trials)
 	}
 	if !strings.Contains(s.out.String(), "linux-dpdk/vhost-user") {
@@ -331,7 +337,7 @@ func TestCtrlC(t *testing.T) {
 func TestCtrlCEarly(t *testing.T) {
 	for _, wait := range []time.Duration{0, 300 * time.Millisecond, 2 * time.Second} {
 		k := newKit(t)
-		s := k.start("--results", "r")
+		s := k.start("--systems", dpdk, "--results", "r")
 		k.waitFor(s, "results go to")
 		time.Sleep(wait)
 		if err := s.Process.Signal(os.Interrupt); err != nil {
@@ -347,9 +353,9 @@ func TestCtrlCEarly(t *testing.T) {
 
 func TestSecondSweepIsRefused(t *testing.T) {
 	k := newKit(t)
-	s := k.start("--sizes", "64", "--results", "r")
+	s := k.start("--systems", dpdk, "--sizes", "64", "--results", "r")
 	k.waitFor(s, "comes up")
-	stdout, stderr, code := k.run("--sizes", "64", "--results", "second")
+	stdout, stderr, code := k.run("--systems", dpdk, "--sizes", "64", "--results", "second")
 	want := fmt.Sprintf("another sweep is running on this machine (pid %d)", s.Process.Pid)
 	if code != 3 || !strings.Contains(stderr, want) || stdout != "" {
 		t.Errorf("exit code %d, %q; want 3 and %q", code, stderr, want)
@@ -377,7 +383,7 @@ func TestForeignPollerIsNamed(t *testing.T) {
 		pollers = append(pollers, c)
 		defer func() { c.Process.Kill(); c.Wait() }()
 	}
-	_, stderr, code := k.run("--sizes", "64", "--duration", "1s", "--results", "r")
+	_, stderr, code := k.run("--systems", dpdk, "--sizes", "64", "--duration", "1s", "--results", "r")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
@@ -402,6 +408,9 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{"--sizes 41,1515", 2, []string{"41 is too short", "1515 is too long"}},
 		{"--sizes 64-1500", 2, []string{"without a step"}},
+		{"--systems freebsd/vhost-user --unikraft-image no/such --guest x --kernel-sender y --memory 1", 2,
+			[]string{"no/such", "NAME=KERNEL", `"y"`, "--memory 1"}},
+		{"cost --sizes 41 --boots 1 --format xml", 2, []string{"41 is too short", "--boots 1", `"xml"`}},
 		{"--systems freebsd/vhost-user", 2, []string{`"freebsd/vhost-user" is unknown`, "linux-dpdk/vhost-user"}},
 		{"--sizes x --trials 0 --duration 1ms --format xml --wire string", 2, []string{`"x"`, "--trials 0", "--duration 1ms", `"xml"`, `"string"`}},
 		{"--no-such-flag", 2, []string{"--no-such-flag", "--help"}},
@@ -488,7 +497,7 @@ func TestKill9(t *testing.T) {
 	for i := range times {
 		k := newKit(t)
 		wire := []string{"memif", "veth"}[i%2]
-		s := k.start("--sizes", "64,1500", "--duration", "1s", "--trials", "2", "--results", "r", "--wire", wire)
+		s := k.start("--systems", dpdk, "--sizes", "64,1500", "--duration", "1s", "--trials", "2", "--results", "r", "--wire", wire)
 		k.waitFor(s, "results go to")
 		moment := time.Duration(rand.Int64N(int64(20 * time.Second)))
 		select {
@@ -527,7 +536,7 @@ func TestKill9(t *testing.T) {
 // cleans.
 func TestKill9OfTheKitAlone(t *testing.T) {
 	k := newKit(t)
-	s := k.start("--sizes", "64", "--results", "r")
+	s := k.start("--systems", dpdk, "--sizes", "64", "--results", "r")
 	k.waitFor(s, "comes up")
 	time.Sleep(8 * time.Second)
 	s.Process.Kill()
