@@ -118,7 +118,11 @@ func cost(cmd *cobra.Command, o run.Options, format string) error {
 	if err != nil && runErr == nil {
 		runErr = err
 	}
-	if err := report.WriteCosts(cmd.OutOrStdout(), format, record, costs); err != nil {
+	counters, err := results.LoadCounters(o.Results)
+	if err != nil && runErr == nil {
+		runErr = err
+	}
+	if err := report.WriteCosts(cmd.OutOrStdout(), format, record, costs, counters); err != nil {
 		runErr = errors.Join(runErr, err)
 	}
 	if runErr != nil {

@@ -16,13 +16,16 @@ import (
 func CostFormats() []string { return []string{"table", "json"} }
 
 // WriteCosts writes what packets cost in one of the CostFormats.
-func WriteCosts(w io.Writer, format string, run results.Run, costs []results.Cost) error {
+func WriteCosts(w io.Writer, format string, run results.Run, costs []results.Cost, counters []results.Counters) error {
 	points := results.CostPoints(costs)
 	switch format {
 	case "table":
-		return writeCostTable(w, run, costs, points)
+		if err := writeCostTable(w, run, costs, points); err != nil {
+			return err
+		}
+		return writeCounterTable(w, counters)
 	case "json":
-		return writeCostJSON(w, points)
+		return writeCostJSON(w, points, counters)
 	}
 	return fmt.Errorf("no format is called %q; there are %s", format, strings.Join(CostFormats(), ", "))
 }
@@ -37,9 +40,43 @@ type jsonCost struct {
 	Why          string      `json:"why,omitempty"`
 }
 
-func writeCostJSON(w io.Writer, points []results.CostPoint) error {
+// jsonCounter is what the CPU itself counted.
+type jsonCounter struct {
+	System       plan.System `json:"system"`
+	Size         int         `json:"size"`
+	Cycles       float64     `json:"cycles_per_packet"`
+	Instructions float64     `json:"instructions_per_packet"`
+	Full         uint64      `json:"full"`
+}
+
+// writeCounterTable writes what the CPU itself counted, where it did.
+func writeCounterTable(w io.Writer, counters []results.Counters) error {
+	if len(counters) == 0 {
+		return nil
+	}
+	table := NewTable(w, false)
+	table.Header([]string{"system", "size", "cycles/packet", "instructions/packet", "ring full"})
+	for _, c := range counters {
+		row := []string{c.System.String(), strconv.Itoa(c.Size), "failed", "-", "-"}
+		if c.Packets > 0 && c.Error == "" {
+			n := float64(c.Packets)
+			row = append(row[:2], fmt.Sprintf("%.0f", float64(c.Cycles)/n), fmt.Sprintf("%.0f", float64(c.Instructions)/n), strconv.FormatUint(c.Full, 10))
+		}
+		if err := table.Append(row); err != nil {
+			return err
+		}
+	}
+	if err := table.Render(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "By the CPU's own counters, under KVM, in one boot; finding the ring full is in them.")
+	return err
+}
+
+func writeCostJSON(w io.Writer, points []results.CostPoint, counters []results.Counters) error {
 	out := struct {
-		Points []jsonCost `json:"points"`
+		Points   []jsonCost    `json:"points"`
+		Counters []jsonCounter `json:"counters,omitempty"`
 	}{Points: []jsonCost{}}
 	for _, p := range points {
 		j := jsonCost{System: p.System, Size: p.Size, Boots: p.Boots, Spread: math.Round(p.Spread*1e6) / 1e6, Why: p.Why}
@@ -48,6 +85,12 @@ func writeCostJSON(w io.Writer, points []results.CostPoint) error {
 			j.Instructions = &n
 		}
 		out.Points = append(out.Points, j)
+	}
+	for _, c := range counters {
+		if c.Packets > 0 && c.Error == "" {
+			n := float64(c.Packets)
+			out.Counters = append(out.Counters, jsonCounter{c.System, c.Size, float64(c.Cycles) / n, float64(c.Instructions) / n, c.Full})
+		}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

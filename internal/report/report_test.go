@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sweep/internal/guest"
+	"sweep/internal/perf"
 	"sweep/internal/plan"
 	"sweep/internal/results"
 )
@@ -76,9 +77,13 @@ func TestGoldenCosts(t *testing.T) {
 		count(lx, 64, 2, 437_000, 0.01, ""), count(lx, 64, 4, 438_500, 0.01, ""),
 		count(lx, 1500, 2, 437_000, 0.01, ""), count(lx, 1500, 4, 450_000, 0.01, ""),
 	}
+	counters := []results.Counters{
+		{Trial: plan.Trial{System: lx, Size: 64}, Counts: perf.Counts{Cycles: 250_000, Instructions: 420_400}, Packets: 1000, Full: 3},
+		{Trial: plan.Trial{System: lx, Size: 1500}, Error: "no counters"},
+	}
 	for _, format := range CostFormats() {
 		var b bytes.Buffer
-		if err := WriteCosts(&b, format, run, costs); err != nil {
+		if err := WriteCosts(&b, format, run, costs, counters); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "costs."+format, b.String())

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"sweep/internal/guest"
+	"sweep/internal/perf"
 	"sweep/internal/plan"
 )
 
@@ -26,12 +28,18 @@ type Cost struct {
 }
 
 // AppendCost adds a count that has ended and syncs it to disk.
-func (f *Folder) AppendCost(c Cost) error {
-	b, err := json.Marshal(c)
+func (f *Folder) AppendCost(c Cost) error { return f.appendLine(costsFile, c) }
+
+// LoadCosts reads the counts of a run's folder.
+func LoadCosts(path string) ([]Cost, error) { return loadLines[Cost](path, costsFile) }
+
+// appendLine adds a line to a file of the folder and syncs it to disk.
+func (f *Folder) appendLine(name string, v any) error {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(filepath.Join(f.path, costsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(filepath.Join(f.path, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -42,24 +50,24 @@ func (f *Folder) AppendCost(c Cost) error {
 	return file.Sync()
 }
 
-// LoadCosts reads the counts of a run's folder.
-func LoadCosts(path string) ([]Cost, error) {
-	f, err := os.Open(filepath.Join(path, costsFile))
+// loadLines reads what appendLine wrote.
+func loadLines[T any](path, name string) ([]T, error) {
+	f, err := os.Open(filepath.Join(path, name))
 	if err != nil {
 		return nil, fmt.Errorf("%s holds no counts: %w", path, err)
 	}
 	defer f.Close()
-	var costs []Cost
+	var out []T
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 16<<20)
 	for n := 1; sc.Scan(); n++ {
-		var c Cost
-		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
-			return costs, fmt.Errorf("%s:%d: %w", f.Name(), n, err)
+		var v T
+		if err := json.Unmarshal(sc.Bytes(), &v); err != nil {
+			return out, fmt.Errorf("%s:%d: %w", f.Name(), n, err)
 		}
-		costs = append(costs, c)
+		out = append(out, v)
 	}
-	return costs, sc.Err()
+	return out, sc.Err()
 }
 
 // CostPoint is what a packet of a size costs a system.
@@ -134,4 +142,26 @@ func costPoint(s plan.System, size int, costs []Cost) CostPoint {
 	}
 	p.Instructions, p.Why = mean, ""
 	return p
+}
+
+// Counters is what the CPU itself counted of a guest: a line of
+// counters.jsonl.
+type Counters struct {
+	plan.Trial
+	perf.Counts
+	Packets uint64 `json:"packets"` // that the forwarder received meanwhile
+	Full    uint64 `json:"full"`    // how often the guest found no room
+	Error   string `json:"error,omitempty"`
+}
+
+// AppendCounters adds a count that has ended and syncs it to disk.
+func (f *Folder) AppendCounters(c Counters) error { return f.appendLine(countersFile, c) }
+
+// LoadCounters reads the CPU's counts of a run's folder; none where it has none.
+func LoadCounters(path string) ([]Counters, error) {
+	counters, err := loadLines[Counters](path, countersFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return counters, err
 }

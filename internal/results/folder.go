@@ -20,6 +20,7 @@ const (
 	runFile      = "run.json"
 	trialsFile   = "trials.jsonl"
 	costsFile    = "costs.jsonl"
+	countersFile = "counters.jsonl"
 	commandsFile = "commands.sh"
 	consoleDir   = "console"
 )

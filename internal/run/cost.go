@@ -27,8 +27,14 @@ type CostProgress interface {
 //
 // Behind the guest is the forwarder of a run, and no wire: what happens there
 // changes when a guest's packets are done, and nothing of what they cost.
+//
+// Where KVM works and perf is there, the CPU's own counters are read as well.
 func Cost(ctx context.Context, o Options, ui UI) error {
 	return withSession(ctx, o, ui, func(s *session) error {
+		accel, err := s.lab.chooseAccel(ctx, o, s.folder, ui)
+		if err != nil {
+			return err
+		}
 		s.lab.Accel = qemu.Accel{Name: "tcg", Why: "instructions are counted"}
 		if err := s.describe(ctx); err != nil {
 			return err
@@ -41,8 +47,33 @@ func Cost(ctx context.Context, o Options, ui UI) error {
 				return err
 			}
 		}
-		return nil
+		if accel.Name != "kvm" {
+			return nil
+		}
+		if err := s.lab.Agent.Find(ctx, "perf"); err != nil {
+			ui.Say("without cycles a packet: " + err.Error() + " (Debian's package linux-perf)")
+			return nil
+		}
+		s.lab.Accel = accel
+		return s.counters(ctx, ui)
 	})
+}
+
+// counters reads the CPU's counters in one boot more of each system.
+func (s *session) counters(ctx context.Context, ui UI) error {
+	p := s.plan
+	p.Trials = 1
+	for _, b := range p.Boots() {
+		b.Number += len(s.plan.Boots())
+		for i := range b.Trials {
+			b.Trials[i].Boot = b.Number
+		}
+		ui.Say(fmt.Sprintf("cycles a packet of %s, by the CPU's counters", b.System))
+		if err := s.lab.countersOf(ctx, b, s.folder, ui.Say); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Deadlines under icount, where a guest's second can take many.
@@ -67,7 +98,7 @@ func (l *Lab) costs(ctx context.Context, b plan.Boot, f *results.Folder, prog Co
 		}
 		return nil
 	}
-	err := l.withCounting(ctx, b, f, func(s guest.Sender) error {
+	err := l.withCounting(ctx, b, f, true, func(s guest.Sender, _ *qemu.VM, _ *server.Server) error {
 		counter, ok := s.(guest.Counter)
 		if !ok {
 			return errors.New("this guest can't count")
@@ -105,18 +136,19 @@ func (l *Lab) costs(ctx context.Context, b plan.Boot, f *results.Folder, prog Co
 	return nil
 }
 
-// layCounting is the layout of a boot that counts. There is no client.
-func (l *Lab) layCounting(name, dir string) layout {
+// layCounting is the layout of a boot that counts, under icount or not. There
+// is no client.
+func (l *Lab) layCounting(name, dir string, icount bool) layout {
 	y := l.lay(name, dir, nil)
 	y.server.Wire = testpmd.Vdev{Name: "net_null0"}
-	y.vm.Icount = true
+	y.vm.Icount = icount
 	y.vmSpec.Argv = y.vm.Argv()
 	return y
 }
 
 // withCounting brings a guest and a forwarder up, calls do, and takes them down
 // again.
-func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, do func(guest.Sender) error) (err error) {
+func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, icount bool, do func(guest.Sender, *qemu.VM, *server.Server) error) (err error) {
 	var undo cleanups
 	defer func() {
 		if e := undo.run(); e != nil && err == nil {
@@ -132,7 +164,7 @@ func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, 
 		return err
 	}
 	undo.add(func(ctx context.Context) error { return l.Agent.Remove(ctx, dir) })
-	lay := l.layCounting(b.System.Guest, dir)
+	lay := l.layCounting(b.System.Guest, dir, icount)
 	for _, c := range lay.commands()[:2] {
 		if err := f.Command(fmt.Sprintf("boot %d, %s: %s", b.Number, b.System, c.what), c.line); err != nil {
 			return stop{err}
@@ -162,5 +194,5 @@ func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, 
 	if err := srv.Forward(launch); err != nil {
 		return err
 	}
-	return do(sender)
+	return do(sender, vm, srv)
 }
