@@ -54,7 +54,7 @@ func TestFrames(t *testing.T) {
 		// net/core/pktgen.c).
 		{linux.KernelName + " with pktgen", linux.KernelGuest(build, "pktgen"), []int{64, 128, 256, 512, 1024, 1500, 60, 1514, 58},
 			map[int]string{41: "42 to 1514", 57: "58 to 1514", 1515: "42 to 1514"}, 32},
-		// testpmd sends what a buffer of its packet pool holds (tx_pkt_segments
+		// testpmd sends what a buffer of its packet pool holds (set_tx_pkt_segments
 		// in app/test-pmd/config.c), which is more than a frame has.
 		{linux.Name, linux.Guest{Dir: build}, append(slices.Clip(sizes), 1515),
 			map[int]string{41: "total packet length=41 < 42", 2177: "length[0]=2177 > mbuf_data_size=2176"}, 64},

@@ -70,37 +70,20 @@ func (f costFlags) options(version string, args []string) (run.Options, error) {
 		Wire:    testbed.Memif{},
 		Results: f.results,
 	}
-	var wrong []string
-	note := func(err error) {
-		if err != nil {
-			wrong = append(wrong, err.Error())
-		}
-	}
+	var wrong complaints
 	var err error
 	o.Plan.Sizes, err = sizes.Parse(f.sizes, o.Wire.Path())
-	note(err)
+	wrong.add(err)
 	if f.boots < 2 || f.boots > 100 {
-		note(fmt.Errorf("--boots %d: 2 to 100 boots can be asked for; a figure is what two agree on", f.boots))
+		wrong.add(fmt.Errorf("--boots %d: 2 to 100 boots can be asked for; a figure is what two agree on", f.boots))
 	}
-	build, err := buildFolder()
-	if err != nil {
-		return o, withExit(exitFailed, err)
-	}
-	var errs []error
-	o.Catalog, o.Plan.Systems, errs = f.guests.catalog(build)
-	for _, err := range errs {
-		note(err)
+	if err := f.guests.options(&o, &wrong); err != nil {
+		return o, err
 	}
 	if !slices.Contains(report.CostFormats(), f.format) {
-		note(fmt.Errorf("--format %q is unknown; there are %s", f.format, strings.Join(report.CostFormats(), ", ")))
+		wrong.add(fmt.Errorf("--format %q is unknown; there are %s", f.format, strings.Join(report.CostFormats(), ", ")))
 	}
-	if o.Results == "" {
-		o.Results = run.DefaultResults(time.Now())
-	}
-	if len(wrong) > 0 {
-		return o, usageError("%s", strings.Join(wrong, "\n       "))
-	}
-	return o, nil
+	return o, wrong.err()
 }
 
 // cost counts and prints what the folder then holds.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -12,6 +13,7 @@ import (
 	"sweep/internal/linux"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
+	"sweep/internal/run"
 	"sweep/internal/systems"
 )
 
@@ -31,6 +33,24 @@ func (g *guestFlags) add(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&g.own, "guest", nil, "a guest of your own, NAME=KERNEL[,INITRD][,APPEND], as the system NAME/vhost-user (docs/guests.md)")
 	fl.StringVar(&g.kernelSender, "kernel-sender", linux.Senders()[0], "what sends in the guest linux-kernel: "+strings.Join(linux.Senders(), " or "))
 	fl.IntVar(&g.memory, "memory", 0, "MiB of memory of every guest (default what each needs)")
+}
+
+// options sets what the flags say of a run's systems, and where its results go
+// if nothing else was said.
+func (g *guestFlags) options(o *run.Options, wrong *complaints) error {
+	build, err := buildFolder()
+	if err != nil {
+		return withExit(exitFailed, err)
+	}
+	var errs []error
+	o.Catalog, o.Plan.Systems, errs = g.catalog(build)
+	for _, err := range errs {
+		wrong.add(err)
+	}
+	if o.Results == "" {
+		o.Results = run.DefaultResults(time.Now())
+	}
+	return nil
 }
 
 // catalog makes the flags the systems that there are, and those that were

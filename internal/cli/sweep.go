@@ -91,43 +91,43 @@ func (f sweepFlags) options(version string, args []string) (run.Options, error) 
 		Plan:    plan.Plan{Trials: f.trials, Duration: f.duration, Wire: f.wire, Seed: f.seed},
 		Results: f.results,
 	}
-	var wrong []string
-	note := func(err error) {
-		if err != nil {
-			wrong = append(wrong, err.Error())
-		}
-	}
+	var wrong complaints
 	path := testbed.Memif{}.Path()
 	var err error
 	if o.Wire, err = testbed.NewWire(f.wire, os.Getuid()); err == nil {
 		path = o.Wire.Path()
 	}
-	note(err)
+	wrong.add(err)
 	if o.Plan.Sizes, err = sizes.Parse(f.sizes, path); err != nil {
-		note(err)
+		wrong.add(err)
 		o.Plan.Sizes = sizes.Default() // for Check to find what else is wrong
 	}
-	build, err := buildFolder()
-	if err != nil {
-		return o, withExit(exitFailed, err)
+	if err := f.guests.options(&o, &wrong); err != nil {
+		return o, err
 	}
-	var errs []error
-	o.Catalog, o.Plan.Systems, errs = f.guests.catalog(build)
-	for _, err := range errs {
-		note(err)
-	}
-	note(o.Plan.Check())
-	note(checkFormat(f.format))
-	if o.Results == "" {
-		o.Results = run.DefaultResults(time.Now())
-	}
+	wrong.add(o.Plan.Check())
+	wrong.add(checkFormat(f.format))
 	for o.Plan.Seed == 0 {
 		o.Plan.Seed = rand.Uint64N(1 << 32) // what every JSON reader takes
 	}
-	if len(wrong) > 0 {
-		return o, usageError("%s", strings.Join(wrong, "\n       "))
+	return o, wrong.err()
+}
+
+// complaints are all that is wrong with a command line.
+type complaints []string
+
+func (c *complaints) add(err error) {
+	if err != nil {
+		*c = append(*c, err.Error())
 	}
-	return o, nil
+}
+
+// err is the usage error that says them all; nil where there are none.
+func (c complaints) err() error {
+	if len(c) == 0 {
+		return nil
+	}
+	return usageError("%s", strings.Join(c, "\n       "))
 }
 
 // buildFolder is where prepare.sh puts what it makes, this program included.

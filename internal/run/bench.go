@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"sweep/client"
@@ -81,6 +82,29 @@ func (l *Lab) lay(name string, dir string, wrap []string) layout {
 	}
 }
 
+// open makes what a boot writes to: a transcript for each process, and a folder
+// of sockets.
+func (l *Lab) open(ctx context.Context, b plan.Boot, f *results.Folder, undo *cleanups, processes ...string) (logs map[string]io.Writer, dir string, err error) {
+	if logs, err = openTranscripts(f, b, processes...); err != nil {
+		return nil, "", stop{err}
+	}
+	if dir, err = l.Agent.TempDir(ctx); err != nil {
+		return nil, "", err
+	}
+	undo.add(func(ctx context.Context) error { return l.Agent.Remove(ctx, dir) })
+	return logs, dir, nil
+}
+
+// recordCommands writes a boot's command lines to the record.
+func recordCommands(f *results.Folder, b plan.Boot, commands []command) error {
+	for _, c := range commands {
+		if err := f.Command(fmt.Sprintf("boot %d, %s: %s", b.Number, b.System, c.what), c.line); err != nil {
+			return stop{err}
+		}
+	}
+	return nil
+}
+
 // withBench brings a bench up, calls f, and takes it down again in the
 // opposite order, whatever happened.
 //
@@ -94,25 +118,18 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 			err = fmt.Errorf("clean up after boot %d: %w", b.Number, e)
 		}
 	}()
-	logs, err := openTranscripts(f, b, "wire", "server", "guest", "client")
-	if err != nil {
-		return stop{err}
-	}
-	dir, err := l.Agent.TempDir(ctx)
+	logs, dir, err := l.open(ctx, b, f, &undo, "wire", "server", "guest", "client")
 	if err != nil {
 		return err
 	}
-	undo.add(func(ctx context.Context) error { return l.Agent.Remove(ctx, dir) })
 	wrap, down, err := testbed.Up(ctx, l.Agent, l.Wire, logs["wire"])
 	if err != nil {
 		return err
 	}
 	undo.add(down)
 	lay := l.lay(b.System.Guest, dir, wrap)
-	for _, c := range lay.commands() {
-		if err := f.Command(fmt.Sprintf("boot %d, %s: %s", b.Number, b.System, c.what), c.line); err != nil {
-			return stop{err}
-		}
+	if err := recordCommands(f, b, lay.commands()); err != nil {
+		return err
 	}
 
 	bench := &bench{lab: l}

@@ -119,14 +119,8 @@ func (l *Lab) costs(ctx context.Context, b plan.Boot, f *results.Folder, prog Co
 		}
 		return nil
 	})
-	var s stop
-	switch {
-	case errors.As(err, &s):
-		return s.err
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil:
-		return nil
+	if end := ends(ctx, err); end != nil || err == nil {
+		return end
 	}
 	for _, t := range b.Trials[done:] {
 		if err := record(t, 0, guest.Count{}, err); err != nil {
@@ -155,20 +149,13 @@ func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, 
 			err = fmt.Errorf("clean up after boot %d: %w", b.Number, e)
 		}
 	}()
-	logs, err := openTranscripts(f, b, "server", "guest")
-	if err != nil {
-		return stop{err}
-	}
-	dir, err := l.Agent.TempDir(ctx)
+	logs, dir, err := l.open(ctx, b, f, &undo, "server", "guest")
 	if err != nil {
 		return err
 	}
-	undo.add(func(ctx context.Context) error { return l.Agent.Remove(ctx, dir) })
 	lay := l.layCounting(b.System.Guest, dir, icount)
-	for _, c := range lay.commands()[:2] {
-		if err := f.Command(fmt.Sprintf("boot %d, %s: %s", b.Number, b.System, c.what), c.line); err != nil {
-			return stop{err}
-		}
+	if err := recordCommands(f, b, lay.commands()[:2]); err != nil {
+		return err
 	}
 	launch, cancel := context.WithTimeoutCause(ctx, launchDeadline, fmt.Errorf("nothing for %v", launchDeadline))
 	defer cancel()

@@ -79,14 +79,8 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 		}
 		return nil
 	})
-	var s stop
-	switch {
-	case errors.As(err, &s):
-		return s.err
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil:
-		return nil
+	if end := ends(ctx, err); end != nil || err == nil {
+		return end
 	}
 	// The trials that never came to be measured fail for the same reason.
 	for _, t := range b.Trials[done:] {
@@ -108,6 +102,19 @@ type stop struct{ err error }
 
 func (s stop) Error() string { return s.err.Error() }
 func (s stop) Unwrap() error { return s.err }
+
+// ends is the error that a run ends with, of one that a boot ended with: nil
+// where that concerns the boot alone.
+func ends(ctx context.Context, err error) error {
+	var s stop
+	switch {
+	case errors.As(err, &s):
+		return s.err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return nil
+}
 
 // cleanups are undone last first, all of them, on a context of their own.
 type cleanups []func(context.Context) error

@@ -86,8 +86,9 @@ struct input_line {
 	size_t n;
 };
 
-/* read_line takes what has come in and says whether a line is whole. A longer
- * line than there is room for keeps its beginning, which no command has. */
+/* read_line takes what has come in and says whether a line is whole. Of one that
+ * is longer than there is room for, the beginning could be another command: it
+ * is made one that there isn't. */
 static int read_line(const struct sweep_machine *m, struct input_line *in)
 {
 	int c;
@@ -97,6 +98,8 @@ static int read_line(const struct sweep_machine *m, struct input_line *in)
 			return 1;
 		if (in->n < sizeof(in->text))
 			in->text[in->n++] = (char)c;
+		else
+			in->text[0] = '\0';
 	}
 	return 0;
 }
