@@ -15,6 +15,7 @@ import (
 // and where they are run.
 var elsewhere = map[string]string{
 	"./test.sh":  "it runs this test",
+	"./sweep":    "TestAllSystems, at two sizes for a second each; whole in ./test.sh fresh",
 	"./clean.sh": "TestScripts, which owns the journal that it cleans",
 }
 

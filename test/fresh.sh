@@ -83,14 +83,21 @@ timed() {
 }
 
 timed 300 "the first ./sweep" inside sh -c 'cd /kit && ./sweep --sizes 64,1500 --results /first'
-timed 60 "the second ./sweep" inside sh -c 'cd /kit && ./sweep --sizes 64,1500 --results /second'
+timed 120 "the second ./sweep" inside sh -c 'cd /kit && ./sweep --sizes 64,1500 --results /second'
+timed 400 "./sweep, whole" inside sh -c 'cd /kit && ./sweep --results /third'
+timed 120 "./sweep cost" inside sh -c 'cd /kit && ./sweep cost --systems bare/vhost-user --results /cost'
 say "what was measured"
-for run in first second; do
-	cat "$root/debian/$run/linux-dpdk-vhost-user.csv"
-	# Each line above zero, and the frames as long as the size.
-	awk -F '\t' 'NR > 1 && !($2 > 0) { bad = 1 } END { exit bad || NR != 3 }' "$root/debian/$run/linux-dpdk-vhost-user.csv"
-	for size in 64 1500; do
-		grep -q "\"size\":${size},.*\"bytes_per_packet\":${size}[,}]" "$root/debian/$run/trials.jsonl"
+for run in first second third; do
+	sizes="64 1500"
+	[ $run != third ] || sizes="64 128 256 512 1024 1500"
+	for system in linux-dpdk linux-kernel bare; do
+		csv=$root/debian/$run/$system-vhost-user.csv
+		echo "$run $system" "$(tr '\n\t' ' =' <"$csv")"
+		# Each line above zero, and the frames as long as the size.
+		awk -F '\t' -v "sizes=$sizes" 'NR > 1 && !($2 > 0) { bad = 1 } END { exit bad || NR != 1 + split(sizes, x, " ") }' "$csv"
+	done
+	for size in $sizes; do
+		[ "$(grep -c "\"size\":${size},.*\"bytes_per_packet\":${size}[,}]" "$root/debian/$run/trials.jsonl")" -eq 3 ]
 	done
 done
 inside sh -c 'cd /kit && ./clean.sh'
