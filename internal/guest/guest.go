@@ -57,6 +57,10 @@ type Counter interface {
 type Count struct {
 	Packets uint64 `json:"packets"`
 	Ticks   uint64 `json:"ticks"`
+	// Least and Most are ticks a packet of the stretch that took the fewest and
+	// of the one that took the most; 0 where that isn't known.
+	Least float64 `json:"least,omitempty"`
+	Most  float64 `json:"most,omitempty"`
 }
 
 // Each is ticks a packet.

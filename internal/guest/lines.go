@@ -218,5 +218,14 @@ func (s *lineSender) Count(ctx context.Context, size int) (Count, error) {
 	if packets == 0 {
 		return Count{}, errors.New("the guest counted no packet")
 	}
-	return Count{Packets: packets, Ticks: ticks}, nil
+	c := Count{Packets: packets, Ticks: ticks}
+	// A guest of the user's own may not say.
+	stretches, err1 := l.number("stretches")
+	least, err2 := l.number("least")
+	most, err3 := l.number("most")
+	if errors.Join(err1, err2, err3) == nil {
+		each := float64(packets) / float64(stretches)
+		c.Least, c.Most = float64(least)/each, float64(most)/each
+	}
+	return c, nil
 }

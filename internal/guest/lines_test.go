@@ -36,7 +36,7 @@ func TestLines(t *testing.T) {
 	con := scripted(t, hello, map[string]string{
 		"send 64":   "sweep-guest: sending size=64\r\nsweep-guest: second size=64 packets=1 full=0 errors=0 ns=1 ticks=2\r\n",
 		"stop":      "sweep-guest: stopped size=64 packets=18446744073709551615 full=7 errors=0 ns=3 ticks=4\r\n",
-		"count 64":  "sweep-guest: counted size=64 packets=2048 ticks=25664 least=401 most=401 stretches=64 uneven=0 full=0\r\n",
+		"count 64":  "sweep-guest: counted size=64 packets=2048 ticks=25664 least=401 most=402 stretches=64 uneven=0 full=0\r\n",
 		"count 128": "sweep-guest: uncounted size=128 packets=0 ticks=0 stretches=0 uneven=3 full=9\r\n",
 		"send 1515": "sweep-guest: refused a frame has 42 to 1514 bytes, without FCS\r\n",
 		"send 128":  "sweep-guest: sending size=64\r\n",
@@ -57,7 +57,7 @@ func TestLines(t *testing.T) {
 		t.Errorf("Halt = %d, %d, %v", sent, full, err)
 	}
 	c := s.(Counter)
-	if got, err := c.Count(ctx, 64); err != nil || got != (Count{2048, 25664}) || got.Each() != 12.53125 {
+	if got, err := c.Count(ctx, 64); err != nil || got != (Count{2048, 25664, 12.53125, 12.5625}) || got.Each() != 12.53125 {
 		t.Errorf("Count = %+v, %v", got, err)
 	}
 	if _, err := c.Count(ctx, 128); !errors.Is(err, ErrUncounted) || !strings.Contains(err.Error(), "full=9") {

@@ -77,7 +77,7 @@ type CostPoint struct {
 
 	Boots        int     // that counted
 	Instructions float64 // a packet, the mean of the boots; 0 where there is no figure
-	Spread       float64 // between the boots, as a share of the figure
+	Spread       float64 // between the boots, as a share of the figure; between all stretches where there is no bound
 	Why          string  // why there is no figure
 }
 
@@ -134,6 +134,14 @@ func costPoint(s plan.System, size int, costs []Cost) CostPoint {
 	mean := 0.0
 	for _, e := range each {
 		mean += e / float64(len(each))
+	}
+	if agreement == 0 {
+		// What has no bound has the spread of all its stretches.
+		for _, c := range costs {
+			if c.Error == "" && c.Least > 0 {
+				least, most = min(least, c.Least), max(most, c.Most)
+			}
+		}
 	}
 	p.Spread = (most - least) / mean
 	if agreement > 0 && p.Spread > agreement {

@@ -16,6 +16,8 @@ func counted(s plan.System, size, boot int, packets, ticks uint64, agreement flo
 func TestCostPoints(t *testing.T) {
 	bare := plan.System{Guest: "bare", Attachment: "vhost-user"}
 	kernel := plan.System{Guest: "linux-kernel", Attachment: "vhost-user"}
+	stretched := counted(kernel, 128, 4, 100, 600_000, 0, "")
+	stretched.Least, stretched.Most = 5000, 8000
 	points := CostPoints([]Cost{
 		counted(bare, 1500, 1, 1000, 12_500, 0.001, ""),
 		counted(bare, 64, 1, 1000, 12_000, 0.001, ""),
@@ -28,6 +30,8 @@ func TestCostPoints(t *testing.T) {
 		counted(bare, 256, 3, 1000, 12_000, 0.001, ""),
 		counted(bare, 1500, 3, 1000, 12_500, 0.001, ""),
 		counted(kernel, 64, 4, 100, 700_000, 0, ""), // as much as it likes
+		counted(kernel, 128, 2, 100, 600_000, 0, ""),
+		stretched,
 	})
 	want := []struct {
 		system plan.System
@@ -42,6 +46,7 @@ func TestCostPoints(t *testing.T) {
 		{bare, 512, 0, 0, "one boot is no figure"},
 		{bare, 1500, 12.5, 0, ""},
 		{kernel, 64, 6500, 1000.0 / 6500, ""},
+		{kernel, 128, 6000, 0.5, ""},
 	}
 	if len(points) != len(want) {
 		t.Fatalf("%d points: %+v", len(points), points)

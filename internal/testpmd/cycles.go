@@ -1,14 +1,12 @@
 package testpmd
 
 import (
-	"context"
-	"fmt"
 	"regexp"
 	"strconv"
 )
 
-// Cycles is what testpmd prints at `stop` after `set record-core-cycles on`
-// (fwd_stats_display in app/test-pmd/testpmd.c, DPDK 20.02 and later): ticks of
+// Cycles is what testpmd prints with its forward statistics after
+// `set record-core-cycles on` (fwd_stats_display in app/test-pmd/testpmd.c, DPDK 20.02 and later): ticks of
 // the time-stamp counter inside of the forwarding function, and the packets
 // they were for.
 type Cycles struct {
@@ -29,19 +27,4 @@ func ParseCycles(text []byte) (c Cycles, ok bool) {
 	c.Total, err1 = strconv.ParseUint(string(m[1]), 10, 64)
 	c.Packets, err2 = strconv.ParseUint(string(m[2]), 10, 64)
 	return c, err1 == nil && err2 == nil
-}
-
-// StopCycles stops forwarding and returns, beside the forward statistics, the
-// ticks that were recorded.
-func (s *Session) StopCycles(ctx context.Context) (Forward, Cycles, error) {
-	mark := s.con.Mark()
-	f, err := s.Stop(ctx)
-	if err != nil {
-		return f, Cycles{}, err
-	}
-	c, ok := ParseCycles(s.con.Text(mark))
-	if !ok {
-		return f, c, fmt.Errorf("%s: no cycles in what `stop` printed", s.con.Name())
-	}
-	return f, c, nil
 }
