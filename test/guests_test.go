@@ -230,6 +230,9 @@ func TestCost(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 			t.Fatalf("exit code %d, %v\n%s%s", code, err, stdout, stderr)
 		}
+		if again, _, code := k.run("report", fmt.Sprint("r", i), "--format", "json"); code != 0 || again != stdout {
+			t.Errorf("report: exit code %d, %s", code, again)
+		}
 		if len(got.Points) != (1+strings.Count(sizes, ","))*(1+strings.Count(systems, ",")) {
 			t.Errorf("%d points: %s", len(got.Points), stdout)
 		}

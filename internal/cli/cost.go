@@ -54,7 +54,7 @@ spread is given). Where they don't, there is no figure, and the reason instead.`
 	fl := c.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", "64", "packet lengths in bytes, without the 4 of the FCS; FIRST-LAST:STEP is a range")
-	f.guests.add(fl)
+	f.guests.add(c)
 	fl.IntVar(&f.boots, "boots", 2, "boots of each system, which must agree")
 	fl.StringVar(&f.results, "results", "", "folder for the record (default results/TIME)")
 	fl.StringVar(&f.format, "format", "table", "how results are printed: "+strings.Join(report.CostFormats(), ", "))

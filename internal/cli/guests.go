@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"sweep/internal/guest"
 	"sweep/internal/linux"
@@ -27,12 +27,13 @@ type guestFlags struct {
 	memory       int
 }
 
-func (g *guestFlags) add(fl *pflag.FlagSet) {
+func (g *guestFlags) add(c *cobra.Command) {
+	fl := c.Flags()
 	fl.StringVar(&g.systems, "systems", "", "systems to measure, separated by commas (default every one that can run here)")
 	fl.StringVar(&g.unikraft, "unikraft-image", "", "image of the guest unikraft (docs/unikraft.md says how to build one)")
 	fl.StringArrayVar(&g.own, "guest", nil, "a guest of your own, NAME=KERNEL[,INITRD][,APPEND], as the system NAME/vhost-user (docs/guests.md)")
 	fl.StringVar(&g.kernelSender, "kernel-sender", linux.Senders()[0], "what sends in the guest linux-kernel: "+strings.Join(linux.Senders(), " or "))
-	fl.IntVar(&g.memory, "memory", 0, "MiB of memory of every guest (default what each needs)")
+	fl.IntVar(&g.memory, "memory", guest.MemoryMiB, "MiB of memory of every guest")
 }
 
 // options sets what the flags say of a run's systems, and where its results go
@@ -57,7 +58,7 @@ func (g *guestFlags) options(o *run.Options, wrong *complaints) error {
 // asked for: none for every one that can run. All that is wrong is said.
 func (g *guestFlags) catalog(build string) (c systems.Catalog, asked []plan.System, wrong []error) {
 	c = systems.Catalog{Build: build, Unikraft: g.unikraft, KernelSender: g.kernelSender, MemoryMiB: g.memory, Own: map[string]guest.Guest{}}
-	if g.memory != 0 && (g.memory < 2 || g.memory > 1<<20) {
+	if g.memory < 2 || g.memory > 1<<20 {
 		wrong = append(wrong, fmt.Errorf("--memory %d: a guest can have 2 to %d MiB", g.memory, 1<<20))
 	}
 	if g.unikraft != "" {

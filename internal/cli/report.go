@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ func newReportCommand() *cobra.Command {
 			for _, p := range problems {
 				fmt.Fprintln(cmd.ErrOrStderr(), "sweep:", p)
 			}
+			if costs, err := results.LoadCosts(args[0]); err == nil {
+				return reportCosts(cmd.OutOrStdout(), args[0], format, run, costs)
+			}
 			if err := report.Write(cmd.OutOrStdout(), format, run, trials); err != nil {
 				return withExit(exitFailed, err)
 			}
@@ -45,6 +49,21 @@ func newReportCommand() *cobra.Command {
 	}
 	addFormat(c, &format)
 	return c
+}
+
+// reportCosts prints what a folder of `sweep cost` holds.
+func reportCosts(w io.Writer, dir, format string, run results.Run, costs []results.Cost) error {
+	if !slices.Contains(report.CostFormats(), format) {
+		return usageError("%s holds counts of `sweep cost`, which can be printed as %s", dir, strings.Join(report.CostFormats(), " or "))
+	}
+	counters, err := results.LoadCounters(dir)
+	if err == nil {
+		err = report.WriteCosts(w, format, run, costs, counters)
+	}
+	if err != nil {
+		return withExit(exitFailed, err)
+	}
+	return nil
 }
 
 func addFormat(c *cobra.Command, format *string) {

@@ -68,7 +68,7 @@ hugepages and no NIC. A system is GUEST/ATTACHMENT, such as linux-dpdk/vhost-use
 	fl := c.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", join(sizes.Default()), "packet lengths in bytes, without the 4 of the FCS; FIRST-LAST:STEP is a range")
-	f.guests.add(fl)
+	f.guests.add(c)
 	fl.IntVar(&f.trials, "trials", 1, "boots of each system; each is measured at every size")
 	fl.DurationVar(&f.duration, "duration", 5*time.Second, "how long the counters are watched at each size")
 	fl.StringVar(&f.wire, "wire", "memif", "what joins forwarder and client: "+strings.Join(testbed.Wires(), " or "))

@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"<not supported>,,cycles:G,0,100.00,,\n<not supported>,,instructions:G,0,100.00,,\n": "<not supported>",
-		"5,,cycles:G,1,100.00,,\n<not counted>,,instructions:G,0,0.00,,\n":                  "<not counted>",
+		"5,,cycles:G,1,100.00,,\n<not counted>,,instructions:G,0,0.00,,\n":                   "<not counted>",
 		"": "nothing",
 		"Error: No permission to enable cycles:G event.\n": "No permission",
 	} {

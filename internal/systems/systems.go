@@ -26,7 +26,7 @@ type Catalog struct {
 	Own      map[string]guest.Guest // the user's own guests, by name
 
 	KernelSender string // what sends in the guest linux-kernel
-	MemoryMiB    int    // of every guest; 0: what each needs
+	MemoryMiB    int    // of every guest; 0: guest.MemoryMiB
 }
 
 // Guest returns a guest by its name.
