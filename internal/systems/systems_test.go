@@ -37,9 +37,9 @@ func TestMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Catalog{Build: build, KernelSender: "sendmmsg", Own: map[string]guest.Guest{
-		"mine":  guest.Lines{Machine: qemu.Config{Kernel: image}},
-		"gone":  guest.Lines{Machine: qemu.Config{Kernel: image + ".gone"}},
-		"half":  guest.Lines{Machine: qemu.Config{Kernel: image, Initrd: image + ".gone"}},
+		"mine": guest.Lines{Machine: qemu.Config{Kernel: image}},
+		"gone": guest.Lines{Machine: qemu.Config{Kernel: image + ".gone"}},
+		"half": guest.Lines{Machine: qemu.Config{Kernel: image, Initrd: image + ".gone"}},
 	}}
 	a := agent.NewLocal(nil)
 	fakePath(t, "dpdk-testpmd", "qemu-system-x86_64")
