@@ -169,6 +169,8 @@ unikraft_image=build/unikraft/sweep_qemu-x86_64
 kraft_build() {
 	command -v kraft >/dev/null || return 0
 	stale "$unikraft_image" unikraft/app internal/guest/c || return 0
+	# Not again and again, before each run, what failed and would again.
+	stale build/unikraft/kraft.log unikraft/app internal/guest/c || return 0
 	say "kraft builds the guest unikraft"
 	local copy=build/unikraft/src
 	rm -rf "$copy"
@@ -179,7 +181,7 @@ kraft_build() {
 		cp "$copy/unikraft/app/.unikraft/build/sweep_qemu-x86_64" "$unikraft_image"
 	else
 		tail -n 5 build/unikraft/kraft.log >&2
-		say "kraft could not build it (build/unikraft/kraft.log has its words); the other guests run without it"
+		say "kraft could not build it: build/unikraft/kraft.log has its words, and removing that file lets it try again; the other guests run without it"
 	fi
 }
 
