@@ -203,6 +203,23 @@ func TestTooLittleMemory(t *testing.T) {
 	k.nothingLeft()
 }
 
+// A guest that refuses a size is measured at the others.
+func TestRefusedSize(t *testing.T) {
+	k := newKit(t)
+	// This seed has 42 come first.
+	stdout, stderr, code := k.run("--systems", "linux-kernel/vhost-user", "--kernel-sender", "pktgen",
+		"--sizes", "42,64", "--duration", "1s", "--seed", "4", "--results", "r")
+	if code != 1 || !strings.Contains(stdout, "pktgen writes 16 bytes of its own into each packet") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	trials := k.load("r")
+	if len(trials) != 2 || trials[0].Size != 42 || trials[0].Error == "" || trials[1].Size != 64 {
+		t.Fatalf("%+v", trials)
+	}
+	k.checkTrials(trials[1:])
+	k.nothingLeft()
+}
+
 // What a packet costs is the same each time, or there is no figure.
 func TestCost(t *testing.T) {
 	k := newKit(t)

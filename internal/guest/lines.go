@@ -86,6 +86,12 @@ func lines(text []byte) []line {
 	return out
 }
 
+// Refused is what a guest says of a command that it doesn't carry out. It can be
+// told another.
+type Refused string
+
+func (r Refused) Error() string { return "it refused: " + string(r) }
+
 // Failure is why a guest says that it can't go on, "" where it doesn't say so.
 func Failure(text []byte) string {
 	for _, l := range lines(text) {
@@ -100,7 +106,7 @@ func Failure(text []byte) string {
 // says that it can't go on, is an error.
 func wait(ctx context.Context, con *console.Console, mark int, what string, events ...string) (line, error) {
 	var got line
-	var failure string
+	var failure error
 	_, err := con.Wait(ctx, mark, what, func(text []byte) bool {
 		for _, l := range lines(text) {
 			for _, event := range events {
@@ -111,10 +117,10 @@ func wait(ctx context.Context, con *console.Console, mark int, what string, even
 			}
 			switch l.event {
 			case "error":
-				failure = l.rest
+				failure = errors.New(l.rest)
 				return true
 			case "refused":
-				failure = "it refused: " + l.rest
+				failure = Refused(l.rest)
 				return true
 			}
 		}
@@ -123,8 +129,8 @@ func wait(ctx context.Context, con *console.Console, mark int, what string, even
 	if err != nil {
 		return line{}, err
 	}
-	if failure != "" {
-		return line{}, &console.Error{Name: con.Name(), Doing: "wait for " + what, Err: errors.New(failure), Output: con.Text(0)}
+	if failure != nil {
+		return line{}, &console.Error{Name: con.Name(), Doing: "wait for " + what, Err: failure, Output: con.Text(0)}
 	}
 	return got, nil
 }

@@ -63,7 +63,8 @@ func TestLines(t *testing.T) {
 	if _, err := c.Count(ctx, 128); !errors.Is(err, ErrUncounted) || !strings.Contains(err.Error(), "full=9") {
 		t.Errorf("Count = %v", err)
 	}
-	if err := s.Send(ctx, 1515); err == nil || !strings.Contains(err.Error(), "42 to 1514") {
+	var refused Refused
+	if err := s.Send(ctx, 1515); !errors.As(err, &refused) || !strings.Contains(err.Error(), "42 to 1514") {
 		t.Errorf("Send(1515) = %v", err)
 	}
 	if err := s.Send(ctx, 128); err == nil || !strings.Contains(err.Error(), "sends 64") {

@@ -114,7 +114,8 @@ func (l *Lab) costs(ctx context.Context, b plan.Boot, f *results.Folder, prog Co
 			if err := record(t, counter.Agreement(), c, err); err != nil {
 				return err
 			}
-			if err != nil && !errors.Is(err, guest.ErrUncounted) {
+			var refused guest.Refused
+			if err != nil && !errors.Is(err, guest.ErrUncounted) && !errors.As(err, &refused) {
 				return err
 			}
 		}

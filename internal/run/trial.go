@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sweep/internal/audit"
+	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/results"
 	"sweep/internal/sample"
@@ -33,12 +34,16 @@ func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration,
 	out.Took = time.Since(out.Started)
 	out.Warnings = append(out.Warnings, b.transcriptErrs()...)
 	var void voidError
+	var refused guest.Refused
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		out.Error = "interrupted"
 	case errors.As(err, &void):
 		out.Error = void.Error() // the numbers are wrong, the bench is not
+		err = nil
+	case errors.As(err, &refused):
+		out.Error, out.Console = Explain(err) // it can be told another size
 		err = nil
 	default:
 		// A process that was killed shows in its console's end, and may take
