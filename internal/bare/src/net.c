@@ -139,6 +139,7 @@ static void *take(uintptr_t *memory, uintptr_t end, size_t size, size_t align)
 {
 	uintptr_t at = (*memory + align - 1) & ~(align - 1);
 
+	size = (size + 7) & ~(size_t)7;
 	if (at + size < at || at + size > end)
 		return NULL;
 	*memory = at + size;
@@ -219,9 +220,10 @@ const char *net_open(uintptr_t memory, uintptr_t end, uint64_t patience, uint32_
 	}
 	net.fresh = net.tx.size;
 	net.patience = patience;
-	/* 5.1.4: the MAC is the first field of the configuration. */
+	/* 5.1.4: the MAC is the first field of the configuration. Without one, a
+	 * locally administered one. */
 	for (int i = 0; i < 6; i++)
-		net.mac[i] = accepted & VIRTIO_NET_F_MAC ? read8(net.pci.device + (uintptr_t)i) : (uint8_t)(i ? 1 : 2);
+		net.mac[i] = accepted & VIRTIO_NET_F_MAC ? read8(net.pci.device + (uintptr_t)i) : (uint8_t)(i ? i : 2);
 	add_status(DRIVER_OK); /* step 8 */
 
 	struct sweep_text t;
