@@ -170,18 +170,22 @@ kraft_build() {
 	command -v kraft >/dev/null || return 0
 	stale "$unikraft_image" unikraft/app internal/guest/c || return 0
 	# Not again and again, before each run, what failed and would again.
-	stale build/unikraft/kraft.log unikraft/app internal/guest/c || return 0
+	stale build/unikraft/kraft.failed unikraft/app internal/guest/c || return 0
 	say "kraft builds the guest unikraft"
 	local copy=build/unikraft/src
 	rm -rf "$copy"
 	mkdir -p "$copy/unikraft" "$copy/internal/guest"
 	cp -r unikraft/app "$copy/unikraft/"
 	cp -r internal/guest/c "$copy/internal/guest/"
-	if (cd "$copy/unikraft/app" && kraft build --log-type basic --no-prompt --plat qemu --arch x86_64) >build/unikraft/kraft.log 2>&1 </dev/null; then
-		cp "$copy/unikraft/app/.unikraft/build/sweep_qemu-x86_64" "$unikraft_image"
+	if {
+		(cd "$copy/unikraft/app" && kraft build --log-type basic --no-prompt --plat qemu --arch x86_64) &&
+			cp "$copy/unikraft/app/.unikraft/build/sweep_qemu-x86_64" "$unikraft_image"
+	} >build/unikraft/kraft.log 2>&1 </dev/null; then
+		rm -f build/unikraft/kraft.failed
 	else
+		touch build/unikraft/kraft.failed
 		tail -n 5 build/unikraft/kraft.log >&2
-		say "kraft could not build it: build/unikraft/kraft.log has its words, and removing that file lets it try again; the other guests run without it"
+		say "kraft could not build it: build/unikraft/kraft.log has its words, and removing build/unikraft/kraft.failed lets it try again; the other guests run without it"
 	fi
 }
 

@@ -3,7 +3,8 @@
 # with Go copied in and nothing else. Needs root, for the root is entered with
 # namespaces of its own and what is done in it needs root too.
 #
-#   test/fresh.sh             ./sweep --sizes 64,1500, twice, and ./clean.sh
+#   test/fresh.sh             ./sweep --sizes 64,1500, twice, all of ./sweep,
+#                             ./sweep cost, and ./clean.sh
 #   test/fresh.sh --tests     and ./test.sh
 #   test/fresh.sh --worktree  the files as they are, not as they were committed
 set -euo pipefail

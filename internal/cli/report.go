@@ -35,8 +35,14 @@ func newReportCommand() *cobra.Command {
 			for _, p := range problems {
 				fmt.Fprintln(cmd.ErrOrStderr(), "sweep:", p)
 			}
-			if costs, err := results.LoadCosts(args[0]); err == nil {
-				return reportCosts(cmd.OutOrStdout(), args[0], format, run, costs)
+			if costs, err := results.LoadCosts(args[0]); !errors.Is(err, os.ErrNotExist) {
+				if e := reportCosts(cmd.OutOrStdout(), args[0], format, run, costs); e != nil {
+					return e
+				}
+				if err != nil {
+					return withExit(exitFailed, err)
+				}
+				return nil
 			}
 			if err := report.Write(cmd.OutOrStdout(), format, run, trials); err != nil {
 				return withExit(exitFailed, err)

@@ -150,7 +150,7 @@ func guestRules() []rule {
 				switch {
 				case strings.Contains(v["err"], "memory"):
 					v["why"], v["mend"] = "its machine is too small for what it was told to hold", "give the guests more with --memory 256 (QEMU's -m 256M)"
-				case strings.Contains(v["err"], "virtio"), strings.Contains(v["err"], "network device"):
+				case strings.Contains(v["err"], "no virtio-net device"), strings.Contains(v["err"], "no network device"):
 					v["why"], v["mend"] = "it found no NIC that it can drive", "add -device virtio-net-pci,netdev=n0 to QEMU's command line"
 				case strings.Contains(v["err"], "sweep."), strings.Contains(v["err"], "parameter"):
 					v["why"], v["mend"] = "a parameter on its kernel's command line is wrong", "correct it in -append"

@@ -66,6 +66,7 @@ type Count struct {
 // Each is ticks a packet.
 func (c Count) Each() float64 { return float64(c.Ticks) / float64(c.Packets) }
 
-// ErrUncounted says that the ring ran full again and again, as it does where
+// ErrUncounted says that there were too few stretches that could be counted: the
+// ring ran full, or was not emptied in time, again and again, as it happens where
 // what empties it gets too little of a CPU. Any number would count the waiting.
-var ErrUncounted = errors.New("no count: the guest's ring ran full, because what empties it got too little of a CPU")
+var ErrUncounted = errors.New("no count: again and again the guest's ring was full or not emptied in time, because what empties it got too little of a CPU")

@@ -186,7 +186,7 @@ func (s *lineSender) Halt(ctx context.Context) (sent, refused uint64, err error)
 		return 0, 0, err
 	}
 	if failed > 0 {
-		return sent, full, fmt.Errorf("the guest's device refused %d packets with an error", failed)
+		return sent, full, Refused(fmt.Sprintf("its device took %d packets with an error", failed))
 	}
 	return sent, full, nil
 }

@@ -130,7 +130,8 @@ func writeCostTable(w io.Writer, run results.Run, costs []results.Cost, points [
 	if err := table.Render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Guest instructions a packet, counted by QEMU's icount in %d boots that agree; sizes in bytes without FCS.\n", run.Plan.Trials)
+	fmt.Fprintln(w, "Guest instructions a packet, counted by QEMU's icount in two boots or more that agree; sizes in bytes without FCS.")
+	fmt.Fprintln(w, "±: half of what lies between the boots; for a guest that no two boots need agree on (linux-kernel), between its stretches.")
 	fmt.Fprintln(w, "Mpps at 1, 2, 3: what a CPU would send that carries out so many 10^9 instructions a second and waits for nothing.")
 	for _, line := range results.NotRun(run.Skipped) {
 		fmt.Fprintf(w, "Not run: %s.\n", line)

@@ -291,6 +291,10 @@ func markdownLines(text string) string {
 	b.WriteString("\n")
 	for line := range strings.Lines(text) {
 		indent := len(line) - len(strings.TrimLeft(line, " "))
+		// A star that begins a line would begin a list within the list.
+		if rest, ok := strings.CutPrefix(line[indent:], differ); ok {
+			line = line[:indent] + "\\" + differ + rest
+		}
 		b.WriteString(line[:indent] + "- " + line[indent:])
 	}
 	return b.String()

@@ -45,7 +45,12 @@ func Differences(trials []Trial) []Difference {
 		{"ring, descriptors", func(s Settings) string { return strconv.Itoa(s.Queue) }},
 		{"descriptors a packet", func(s Settings) string { return said(s.Guest, "descriptors_a_packet") }},
 		{"packets handed to the driver at a time", func(s Settings) string { return said(s.Guest, "packets_a_call") }},
-		{"negotiated features, offloads among them", func(s Settings) string { return strings.Join(s.Features, " ") }},
+		{"negotiated features, offloads among them", func(s Settings) string {
+			if len(s.Features) == 0 {
+				return "?"
+			}
+			return strings.Join(s.Features, " ")
+		}},
 	} {
 		d := Difference{What: what.name}
 		differs := false

@@ -44,10 +44,18 @@ func (f *Folder) appendLine(name string, v any) error {
 		return err
 	}
 	defer file.Close()
-	if _, err := file.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("write %s: %w", file.Name(), err)
+	st, err := file.Stat()
+	if err != nil {
+		return err
 	}
-	return file.Sync()
+	if _, err = file.Write(append(b, '\n')); err == nil {
+		err = file.Sync()
+	}
+	if err != nil {
+		// What the disk has no room for is taken back whole.
+		return errors.Join(fmt.Errorf("write %s: %w", file.Name(), err), file.Truncate(st.Size()))
+	}
+	return nil
 }
 
 // loadLines reads what appendLine wrote.

@@ -70,8 +70,13 @@ func (s *session) counters(ctx context.Context, ui UI) error {
 			b.Trials[i].Boot = b.Number
 		}
 		ui.Say(fmt.Sprintf("cycles a packet of %s, by the CPU's counters", b.System))
-		if err := s.lab.countersOf(ctx, b, s.folder, ui.Say); err != nil {
-			return err
+		err := s.lab.countersOf(ctx, b, s.folder, ui.Say)
+		if end := ends(ctx, err); end != nil {
+			return end
+		}
+		if err != nil {
+			sentence, _ := Explain(err)
+			ui.Say(fmt.Sprintf("%s: without cycles a packet: %s", b.System, sentence))
 		}
 	}
 	return nil
@@ -192,7 +197,10 @@ func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, 
 		return err
 	}
 	undo.add(func(ctx context.Context) error { return agent.End(ctx, waker) })
-	if err := srv.Forward(launch); err != nil {
+	// Another deadline: a boot under icount may take longer than a launch.
+	forward, cancel := context.WithTimeoutCause(ctx, talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
+	defer cancel()
+	if err := srv.Forward(forward); err != nil {
 		return err
 	}
 	return do(sender, vm, srv)

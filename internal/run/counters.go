@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,7 +43,7 @@ func (l *Lab) countersOf(ctx context.Context, b plan.Boot, f *results.Folder, sa
 	})
 }
 
-func (l *Lab) watchCounters(ctx context.Context, out *results.Counters, f *results.Folder, s guest.Sender, vm *qemu.VM, srv *server.Server) error {
+func (l *Lab) watchCounters(ctx context.Context, out *results.Counters, f *results.Folder, s guest.Sender, vm *qemu.VM, srv *server.Server) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, perfWindow+talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
 	defer cancel()
 	transcript, err := f.Console(fmt.Sprintf("%03d-%s-perf-%d", out.Boot, out.System.FileName(), out.Size))
@@ -52,6 +53,13 @@ func (l *Lab) watchCounters(ctx context.Context, out *results.Counters, f *resul
 	if err := s.Send(ctx, out.Size); err != nil {
 		return err
 	}
+	halted := false
+	defer func() {
+		if !halted { // the next size needs a guest that waits
+			_, _, e := s.Halt(ctx)
+			err = errors.Join(err, e)
+		}
+	}()
 	if err := sleep(ctx, warmUp); err != nil {
 		return err
 	}
@@ -64,13 +72,18 @@ func (l *Lab) watchCounters(ctx context.Context, out *results.Counters, f *resul
 		return err
 	}
 	con := console.New("perf", p, transcript)
-	if _, err := p.Wait(ctx); err != nil {
+	// Its words may come a moment after its end.
+	if _, err := con.Wait(ctx, 0, "perf's counts", func(text []byte) bool {
+		_, err := perf.Parse(text)
+		return err == nil
+	}); err != nil && !errors.Is(err, console.ErrEnded) {
 		return err
 	}
 	after, _, to, err := srv.Telemetry(ctx, server.GuestPort)
 	if err != nil {
 		return err
 	}
+	halted = true
 	if _, out.Full, err = s.Halt(ctx); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ enum {
 	CALIBRATION = PIT_HZ / 100, /* 10 ms */
 };
 
-uint64_t sweep_tsc_hz(void)
+static uint64_t measure(void)
 {
 	out8(PORT_B, (in8(PORT_B) & ~PORT_B_SPEAKER) | PORT_B_GATE2);
 	out8(PIT_COMMAND, PIT_CHANNEL2_ONESHOT);
@@ -26,4 +26,19 @@ uint64_t sweep_tsc_hz(void)
 	while (!(in8(PORT_B) & PORT_B_OUT2))
 		;
 	return (sweep_ticks() - begun) * PIT_HZ / CALIBRATION;
+}
+
+uint64_t sweep_tsc_hz(void)
+{
+	uint64_t hz = measure();
+
+	/* A virtual CPU that had to wait for a real one as the time was up has
+	 * counted too many: the least is the nearest. */
+	for (int i = 0; i < 4; i++) {
+		uint64_t again = measure();
+
+		if (again < hz)
+			hz = again;
+	}
+	return hz;
 }

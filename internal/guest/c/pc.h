@@ -18,7 +18,8 @@ static inline uint8_t in8(uint16_t port)
 }
 
 /* sweep_tsc_hz measures how many ticks a second the time-stamp counter takes,
- * against the machine's timer, for a hundredth of a second. */
+ * against the machine's timer, for a
+ * hundredth of a second, five times. */
 uint64_t sweep_tsc_hz(void);
 
 #endif

@@ -230,6 +230,10 @@ static void count(const struct sweep_machine *m, const struct sweep_params *p, u
 	}
 	if (m->end)
 		m->end();
+	if (how == SWEEP_BROKEN) {
+		say_words(m, "refused", "the device refuses packets with an error");
+		return;
+	}
 
 	open_line(&t, line, got == m->stretches ? "counted" : "uncounted");
 	sweep_text_value(&t, "size", size);

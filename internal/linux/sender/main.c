@@ -126,8 +126,12 @@ int main(int argc, char **argv)
 	uname(&kernel);
 	/* One descriptor: the driver puts its header in front of a packet that
 	 * lies in one piece (can_push in drivers/net/virtio_net.c). */
+	const int pktgen = !strcmp(sender, "pktgen");
+
+	/* A system call takes a burst of messages, and the driver is handed each
+	 * by itself. pktgen tells it that more will come. */
 	snprintf(about, sizeof(about), "kernel=%s driver=virtio_net sender=%s descriptors_a_packet=1 packets_a_call=%u",
-		 kernel.release, sender, p.burst);
+		 kernel.release, sender, pktgen ? p.burst : 1);
 	m.about = about;
 	sweep_hello(&m);
 

@@ -160,8 +160,15 @@ void pktgen_end(void)
 	/* sweep_serve's counters are still there, and are shown after this. */
 	if (!gen.counters)
 		gen.counters = &none;
-	if (gen.starter > 0)
+	/* Again and again: what is told before the child has told "start" is
+	 * lost. */
+	while (gen.starter > 0) {
+		const struct timespec nap = { .tv_nsec = 1000 * 1000 };
+
 		tell(CONTROL, "stop");
+		nanosleep(&nap, NULL);
+		reap(WNOHANG, 1);
+	}
 	reap(0, 1);
 	look();
 }

@@ -100,9 +100,12 @@ void udp_burst(uint32_t n, struct sweep_counters *c)
 {
 	const int sent = sendmmsg(udp.fd, udp.messages, n, 0);
 
-	if (sent >= 0)
+	if (sent >= 0) {
 		c->packets += (uint32_t)sent;
-	else if (errno == EAGAIN || errno == ENOBUFS)
+		/* Why it stopped short is not said; the next call would say it. */
+		if ((uint32_t)sent < n)
+			c->full++;
+	} else if (errno == EAGAIN || errno == ENOBUFS)
 		c->full++;
 	else
 		c->errors++;
