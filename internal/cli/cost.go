@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +65,7 @@ func (f costFlags) options(version string, args []string) (run.Options, error) {
 	o := run.Options{
 		Version: version,
 		Command: append([]string{"sweep"}, args...),
-		Plan:    plan.Plan{Trials: f.boots, Duration: time.Second, Seed: rand.Uint64N(1<<32) + 1},
+		Plan:    plan.Plan{Trials: f.boots, Seed: rand.Uint64N(1<<32) + 1},
 		Wire:    testbed.Memif{},
 		Results: f.results,
 	}
@@ -120,8 +119,8 @@ func cost(cmd *cobra.Command, o run.Options, format string) error {
 }
 
 // Counting implements [run.UI].
-func (t terminal) Counting(p plan.Plan) (run.CostProgress, func()) {
-	return &counting{w: t.w, boots: len(p.Boots())}, func() {}
+func (t terminal) Counting(p plan.Plan) run.CostProgress {
+	return &counting{w: t.w, boots: len(p.Boots())}
 }
 
 // counting says how far a cost is, in lines: a boot takes some seconds.

@@ -43,11 +43,7 @@ func (g *guestFlags) options(o *run.Options, wrong *complaints) error {
 	if err != nil {
 		return withExit(exitFailed, err)
 	}
-	var errs []error
-	o.Catalog, o.Plan.Systems, errs = g.catalog(build)
-	for _, err := range errs {
-		wrong.add(err)
-	}
+	o.Catalog, o.Plan.Systems = g.catalog(build, wrong)
 	if o.Results == "" {
 		o.Results = run.DefaultResults(time.Now())
 	}
@@ -55,16 +51,16 @@ func (g *guestFlags) options(o *run.Options, wrong *complaints) error {
 }
 
 // catalog makes the flags the systems that there are, and those that were
-// asked for: none for every one that can run. All that is wrong is said.
-func (g *guestFlags) catalog(build string) (c systems.Catalog, asked []plan.System, wrong []error) {
+// asked for: none for every one that can run.
+func (g *guestFlags) catalog(build string, wrong *complaints) (c systems.Catalog, asked []plan.System) {
 	c = systems.Catalog{Build: build, Unikraft: g.unikraft, KernelSender: g.kernelSender, MemoryMiB: g.memory, Own: map[string]guest.Guest{}}
 	if g.memory < 2 || g.memory > 1<<20 {
-		wrong = append(wrong, fmt.Errorf("--memory %d: a guest can have 2 to %d MiB", g.memory, 1<<20))
+		wrong.add(fmt.Errorf("--memory %d: a guest can have 2 to %d MiB", g.memory, 1<<20))
 	}
 	if g.unikraft != "" {
-		wrong = appendErr(wrong, checkFile("--unikraft-image", g.unikraft))
+		wrong.add(checkFile("--unikraft-image", g.unikraft))
 	}
-	wrong = appendErr(wrong, linux.CheckSender(g.kernelSender))
+	wrong.add(linux.CheckSender(g.kernelSender))
 	taken := map[string]bool{}
 	for _, s := range plan.Known() {
 		taken[s.Guest] = true
@@ -75,7 +71,7 @@ func (g *guestFlags) catalog(build string) (c systems.Catalog, asked []plan.Syst
 			err = fmt.Errorf("--guest %s: the name %s is taken", text, name)
 		}
 		if err != nil {
-			wrong = append(wrong, err)
+			wrong.add(err)
 			continue
 		}
 		taken[name] = true
@@ -84,16 +80,9 @@ func (g *guestFlags) catalog(build string) (c systems.Catalog, asked []plan.Syst
 	if g.systems != "" {
 		var err error
 		asked, err = plan.ParseSystems(g.systems, c.Known())
-		wrong = appendErr(wrong, err)
+		wrong.add(err)
 	}
-	return c, asked, wrong
-}
-
-func appendErr(errs []error, err error) []error {
-	if err != nil {
-		errs = append(errs, err)
-	}
-	return errs
+	return c, asked
 }
 
 var ownName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)

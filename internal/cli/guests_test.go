@@ -55,12 +55,9 @@ func TestCatalogSaysAll(t *testing.T) {
 		systems: "mine/vhost-user,nosuch/vhost-user", unikraft: "/no/such/image",
 		own: []string{"bare=/dev/null", "mine"}, kernelSender: "tcpreplay", memory: 1,
 	}
-	_, _, wrong := f.catalog(t.TempDir())
-	var all []string
-	for _, err := range wrong {
-		all = append(all, err.Error())
-	}
-	text := strings.Join(all, "\n")
+	var wrong complaints
+	f.catalog(t.TempDir(), &wrong)
+	text := strings.Join(wrong, "\n")
 	for _, want := range []string{`"mine/vhost-user" is unknown`, `"nosuch/vhost-user" is unknown`, "/no/such/image", "--guest mine", "--guest bare", `"tcpreplay"`, "--memory 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

@@ -86,11 +86,12 @@ func lines(text []byte) []line {
 	return out
 }
 
-// Refused is what a guest says of a command that it doesn't carry out. It can be
-// told another.
+// Refused is why there is nothing to be had of a guest at one size: it doesn't
+// carry out the command, or its device refused packets. It can be told another
+// size.
 type Refused string
 
-func (r Refused) Error() string { return "it refused: " + string(r) }
+func (r Refused) Error() string { return string(r) }
 
 // Failure is why a guest says that it can't go on, "" where it doesn't say so.
 func Failure(text []byte) string {
@@ -120,7 +121,7 @@ func wait(ctx context.Context, con *console.Console, mark int, what string, even
 				failure = errors.New(l.rest)
 				return true
 			case "refused":
-				failure = Refused(l.rest)
+				failure = Refused("it refused: " + l.rest)
 				return true
 			}
 		}
@@ -186,7 +187,7 @@ func (s *lineSender) Halt(ctx context.Context) (sent, refused uint64, err error)
 		return 0, 0, err
 	}
 	if failed > 0 {
-		return sent, full, Refused(fmt.Sprintf("its device took %d packets with an error", failed))
+		return sent, full, Refused(fmt.Sprintf("the guest's device refused %d packets with an error", failed))
 	}
 	return sent, full, nil
 }

@@ -82,7 +82,7 @@ func TestLinesThatFail(t *testing.T) {
 		"it can't":       {hello: "sweep-guest: boot guest=x\r\nsweep-guest: error no network device: give it one\r\n", want: "no network device: give it one"},
 		"half a line":    {hello: "sweep-guest: ready count=y", want: "deadline"},
 		"silence":        {hello: "", want: "deadline"},
-		"errors":         {hello: hello, stop: "sweep-guest: stopped size=64 packets=5 full=0 errors=2 ns=1 ticks=1\n", want: "took 2 packets with an error"},
+		"errors":         {hello: hello, stop: "sweep-guest: stopped size=64 packets=5 full=0 errors=2 ns=1 ticks=1\n", want: "refused 2 packets with an error"},
 		"no number":      {hello: hello, stop: "sweep-guest: stopped size=64 packets=x full=0 errors=2\n", want: "no number packets"},
 		"a missing key":  {hello: hello, stop: "sweep-guest: stopped size=64 packets=5 errors=2\n", want: "no number full"},
 		"it goes silent": {hello: hello, stop: "", want: "deadline"},

@@ -44,10 +44,9 @@ func (g Guest) VM() qemu.Config {
 	}
 }
 
-// The lines by which the init script speaks.
+// The lines by which the init script speaks, beside its errors (guest.Failure).
 const (
 	sayBoot  = "sweep-guest: boot "
-	sayError = "sweep-guest: error "
 	sayEnded = "sweep-guest: testpmd ended"
 )
 
@@ -77,18 +76,15 @@ func (g Guest) Attach(ctx context.Context, con *console.Console) (guest.Sender, 
 
 // failure is what the init script says went wrong, "" where nothing did.
 func failure(text []byte) string {
-	for line := range bytes.Lines(text) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // it may go on
-		}
-		if _, why, ok := bytes.Cut(line, []byte(sayError)); ok {
-			return string(bytes.TrimSpace(why))
-		}
-		if bytes.Contains(line, []byte(sayEnded)) {
-			return string(bytes.TrimSpace(bytes.TrimPrefix(line, []byte("sweep-guest: "))))
-		}
+	if why := guest.Failure(text); why != "" {
+		return why
 	}
-	return ""
+	_, after, ended := bytes.Cut(text, []byte(sayEnded))
+	code, _, whole := bytes.Cut(after, []byte("\n"))
+	if !ended || !whole {
+		return ""
+	}
+	return "testpmd ended" + string(bytes.TrimRight(code, "\r"))
 }
 
 // about is what the init script says the guest is.

@@ -5,9 +5,9 @@
 // [Build] makes the image from packages that the distribution ships, and
 // installs nothing: a kernel (Debian's cloud kernel, where there is one), and
 // an initramfs with busybox, testpmd, the libraries testpmd is linked to, the
-// program in sender/ and the one script in image/. The same inputs give the same bytes, and the
-// manifest says what the inputs were, so that two people can tell whether they
-// measured the same guest.
+// program in sender/ and the one script in image/. The same inputs give the same
+// bytes, and the manifest says what the inputs were, so that two people can tell
+// whether they measured the same guest.
 package linux
 
 import (

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -92,9 +91,7 @@ func writeCostJSON(w io.Writer, points []results.CostPoint, counters []results.C
 			out.Counters = append(out.Counters, jsonCounter{c.System, c.Size, float64(c.Cycles) / n, float64(c.Instructions) / n, c.Full})
 		}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(out)
+	return encode(w, out)
 }
 
 // speeds are those of the CPUs that a rate is implied for, in 10^9 instructions
@@ -136,20 +133,14 @@ func writeCostTable(w io.Writer, run results.Run, costs []results.Cost, points [
 	for _, line := range results.NotRun(run.Skipped) {
 		fmt.Fprintf(w, "Not run: %s.\n", line)
 	}
-	if len(notes.texts) > 0 {
-		fmt.Fprintln(w, "Marks:")
-	}
-	for i, text := range notes.texts {
-		fmt.Fprintf(w, "  %s  %s\n", letters(i), text)
+	notes.write(w, func(text string) []string {
 		for _, c := range costs {
 			if c.Error == text && len(c.Console) > 0 {
-				for _, line := range c.Console {
-					fmt.Fprintf(w, "       | %s\n", line)
-				}
-				break
+				return c.Console
 			}
 		}
-	}
+		return nil
+	})
 	return nil
 }
 

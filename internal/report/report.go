@@ -58,9 +58,14 @@ func writeJSON(w io.Writer, points []results.Point) error {
 		}
 		out.Points = append(out.Points, j)
 	}
+	return encode(w, out)
+}
+
+// encode writes JSON in a line, with < and > as they are.
+func encode(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(out)
+	return enc.Encode(v)
 }
 
 func writeCSV(w io.Writer, points []results.Point) error {
@@ -197,6 +202,20 @@ func (f *footnotes) mark(text string) string {
 	return letters(i)
 }
 
+// write explains the marks, each with the last lines of the console that it is
+// about, where there is one.
+func (f footnotes) write(w io.Writer, console func(text string) []string) {
+	if len(f.texts) > 0 {
+		fmt.Fprintln(w, "Marks:")
+	}
+	for i, text := range f.texts {
+		fmt.Fprintf(w, "  %s  %s\n", letters(i), text)
+		for _, line := range console(text) {
+			fmt.Fprintf(w, "       | %s\n", line)
+		}
+	}
+}
+
 func letters(i int) string {
 	if i >= 26 {
 		return letters(i/26-1) + letters(i%26)
@@ -253,15 +272,7 @@ func legend(run results.Run, trials []results.Trial, notes footnotes, everywhere
 	for _, line := range results.NotRun(run.Skipped) {
 		b.WriteString("Not run: " + line + ".\n")
 	}
-	if len(notes.texts) > 0 {
-		b.WriteString("Marks:\n")
-	}
-	for i, text := range notes.texts {
-		fmt.Fprintf(&b, "  %s  %s\n", letters(i), text)
-		for _, line := range consoleOf(trials, text) {
-			fmt.Fprintf(&b, "       | %s\n", line)
-		}
-	}
+	notes.write(&b, func(text string) []string { return consoleOf(trials, text) })
 	return b.String()
 }
 

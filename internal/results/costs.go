@@ -2,7 +2,6 @@ package results
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,35 +91,15 @@ type CostPoint struct {
 // CostPoints joins the counts of each point. There is a figure where two boots
 // or more counted, and agree as they must; any other number would be a guess.
 func CostPoints(costs []Cost) []CostPoint {
-	type key struct {
-		system plan.System
-		size   int
-	}
-	first := map[plan.System]int{}
-	var order []key
-	byPoint := map[key][]Cost{}
-	for i, c := range costs {
-		k := key{c.System, c.Size}
-		if byPoint[k] == nil {
-			order = append(order, k)
-		}
-		if _, ok := first[c.System]; !ok {
-			first[c.System] = i
-		}
-		byPoint[k] = append(byPoint[k], c)
-	}
-	slices.SortStableFunc(order, func(a, b key) int {
-		return cmp.Or(cmp.Compare(first[a.system], first[b.system]), cmp.Compare(a.size, b.size))
-	})
-	points := make([]CostPoint, 0, len(order))
-	for _, k := range order {
-		points = append(points, costPoint(k.system, k.size, byPoint[k]))
+	var points []CostPoint
+	for _, g := range group(costs, func(c Cost) plan.Trial { return c.Trial }) {
+		points = append(points, costPoint(g))
 	}
 	return points
 }
 
-func costPoint(s plan.System, size int, costs []Cost) CostPoint {
-	p := CostPoint{System: s, Size: size}
+func costPoint(costs []Cost) CostPoint {
+	p := CostPoint{System: costs[0].System, Size: costs[0].Size}
 	var each []float64
 	agreement := 0.0
 	for _, c := range costs {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"sweep/internal/plan"
@@ -23,24 +24,12 @@ type Point struct {
 // Points joins the trials of each point: the systems in the order in which they
 // first came, the sizes of each from small to large.
 func Points(trials []Trial) []Point {
-	type key struct {
-		system plan.System
-		size   int
-	}
-	var order []key
-	byPoint := map[key][]Trial{}
-	for _, t := range trials {
-		k := key{t.System, t.Size}
-		if byPoint[k] == nil {
-			order = append(order, k)
-		}
-		byPoint[k] = append(byPoint[k], t)
-	}
-	points := make([]Point, 0, len(order))
-	for _, k := range order {
-		p := Point{System: k.system, Size: k.size}
+	grouped := group(trials, func(t Trial) plan.Trial { return t.Trial })
+	points := make([]Point, 0, len(grouped))
+	for _, g := range grouped {
+		p := Point{System: g[0].System, Size: g[0].Size}
 		var rates []float64
-		for _, t := range byPoint[k] {
+		for _, t := range g {
 			if t.Error != "" {
 				p.Errors = appendOnce(p.Errors, t.Error)
 				continue
@@ -55,16 +44,34 @@ func Points(trials []Trial) []Point {
 		p.RxPps = Median(rates)
 		points = append(points, p)
 	}
-	first := map[plan.System]int{}
-	for i, k := range order {
-		if _, ok := first[k.system]; !ok {
-			first[k.system] = i
-		}
-	}
-	slices.SortStableFunc(points, func(a, b Point) int {
-		return cmp.Or(cmp.Compare(first[a.System], first[b.System]), cmp.Compare(a.Size, b.Size))
-	})
 	return points
+}
+
+// group joins what is of the same system and size: the systems in the order in
+// which they first came, the sizes of each from small to large.
+func group[T any](all []T, of func(T) plan.Trial) [][]T {
+	type key struct {
+		system plan.System
+		size   int
+	}
+	first := map[plan.System]int{}
+	members := map[key][]T{}
+	for i, v := range all {
+		t := of(v)
+		if _, ok := first[t.System]; !ok {
+			first[t.System] = i
+		}
+		k := key{t.System, t.Size}
+		members[k] = append(members[k], v)
+	}
+	order := slices.SortedFunc(maps.Keys(members), func(a, b key) int {
+		return cmp.Or(cmp.Compare(first[a.system], first[b.system]), cmp.Compare(a.size, b.size))
+	})
+	out := make([][]T, len(order))
+	for i, k := range order {
+		out[i] = members[k]
+	}
+	return out
 }
 
 // Median is the middle value, the mean of the two where their number is even,

@@ -40,8 +40,7 @@ func Cost(ctx context.Context, o Options, ui UI) error {
 		if err := s.describe(ctx); err != nil {
 			return err
 		}
-		prog, done := ui.Counting(s.plan)
-		defer done()
+		prog := ui.Counting(s.plan)
 		for _, b := range s.plan.Boots() {
 			prog.Booting(b)
 			if err := s.lab.costs(ctx, b, s.folder, prog); err != nil {
@@ -168,7 +167,7 @@ func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, 
 		return err
 	}
 	lay := l.layCounting(b.System.Guest, dir, icount)
-	if err := recordCommands(f, b, lay.commands()[:2]); err != nil {
+	if err := recordCommands(f, b, lay.commands()[:2]); err != nil { // without the client's
 		return err
 	}
 	launch, cancel := context.WithTimeoutCause(ctx, launchDeadline, fmt.Errorf("nothing for %v", launchDeadline))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"sweep/internal/agent"
@@ -27,8 +28,7 @@ func (l *Lab) countersOf(ctx context.Context, b plan.Boot, f *results.Folder, sa
 	return l.withCounting(ctx, b, f, false, func(s guest.Sender, vm *qemu.VM, srv *server.Server) error {
 		for _, t := range b.Trials {
 			c := results.Counters{Trial: t}
-			var err error
-			if err = l.watchCounters(ctx, &c, f, s, vm, srv); err != nil {
+			if err := l.counterTrial(ctx, &c, f, s, vm, srv); err != nil {
 				c.Error, _ = Explain(err)
 				say(fmt.Sprintf("%s %d B: %s", t.System, t.Size, c.Error))
 			}
@@ -43,7 +43,8 @@ func (l *Lab) countersOf(ctx context.Context, b plan.Boot, f *results.Folder, sa
 	})
 }
 
-func (l *Lab) watchCounters(ctx context.Context, out *results.Counters, f *results.Folder, s guest.Sender, vm *qemu.VM, srv *server.Server) (err error) {
+// counterTrial counts at one size, and leaves a guest that waits for the next.
+func (l *Lab) counterTrial(ctx context.Context, out *results.Counters, f *results.Folder, s guest.Sender, vm *qemu.VM, srv *server.Server) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, perfWindow+talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
 	defer cancel()
 	transcript, err := f.Console(fmt.Sprintf("%03d-%s-perf-%d", out.Boot, out.System.FileName(), out.Size))
@@ -53,23 +54,25 @@ func (l *Lab) watchCounters(ctx context.Context, out *results.Counters, f *resul
 	if err := s.Send(ctx, out.Size); err != nil {
 		return err
 	}
-	halted := false
-	defer func() {
-		if !halted { // the next size needs a guest that waits
-			_, _, e := s.Halt(ctx)
-			err = errors.Join(err, e)
-		}
-	}()
+	out.Counts, out.Packets, err = l.watchCounters(ctx, transcript, vm, srv)
+	_, full, e := s.Halt(ctx)
+	out.Full = full
+	return errors.Join(err, e)
+}
+
+// watchCounters counts for a window while the guest sends: what it took, and
+// the packets that the forwarder received of it.
+func (l *Lab) watchCounters(ctx context.Context, transcript io.Writer, vm *qemu.VM, srv *server.Server) (c perf.Counts, packets uint64, err error) {
 	if err := sleep(ctx, warmUp); err != nil {
-		return err
+		return c, 0, err
 	}
 	before, _, from, err := srv.Telemetry(ctx, server.GuestPort)
 	if err != nil {
-		return err
+		return c, 0, err
 	}
 	p, err := l.Agent.Start(ctx, agent.Spec{Name: "perf", Argv: perf.Argv(vm.Identity().PID, perfWindow)})
 	if err != nil {
-		return err
+		return c, 0, err
 	}
 	con := console.New("perf", p, transcript)
 	// Its words may come a moment after its end.
@@ -77,22 +80,17 @@ func (l *Lab) watchCounters(ctx context.Context, out *results.Counters, f *resul
 		_, err := perf.Parse(text)
 		return err == nil
 	}); err != nil && !errors.Is(err, console.ErrEnded) {
-		return err
+		return c, 0, err
 	}
 	after, _, to, err := srv.Telemetry(ctx, server.GuestPort)
 	if err != nil {
-		return err
+		return c, 0, err
 	}
-	halted = true
-	if _, out.Full, err = s.Halt(ctx); err != nil {
-		return err
-	}
-	if out.Counts, err = perf.Parse(con.Text(0)); err != nil {
-		return &console.Error{Name: "perf", Doing: "count", Err: err, Output: con.Text(0)}
+	if c, err = perf.Parse(con.Text(0)); err != nil {
+		return c, 0, &console.Error{Name: "perf", Doing: "count", Err: err, Output: con.Text(0)}
 	}
 	// perf's window lies between the two readings, and is as long but for the
 	// time that perf takes to start: the packets are its share of them.
 	share := float64(perfWindow) / float64(to.After.Sub(from.Before))
-	out.Packets = uint64(share * float64(after.Ipackets-before.Ipackets))
-	return nil
+	return c, uint64(share * float64(after.Ipackets-before.Ipackets)), nil
 }

@@ -47,7 +47,7 @@ type UI interface {
 	// Progress begins to show how far a plan is; done ends that.
 	Progress(p plan.Plan) (prog Progress, done func())
 	// Counting does the same for [Cost].
-	Counting(p plan.Plan) (prog CostProgress, done func())
+	Counting(p plan.Plan) CostProgress
 }
 
 // choose settles which systems a plan has: those it names, all of which must

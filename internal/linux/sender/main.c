@@ -123,13 +123,13 @@ int main(int argc, char **argv)
 	sweep_params_default(&p);
 	const char *wrong = read_words(argv + 1, &p, &sender);
 
-	uname(&kernel);
-	/* One descriptor: the driver puts its header in front of a packet that
-	 * lies in one piece (can_push in drivers/net/virtio_net.c). */
 	const int pktgen = !strcmp(sender, "pktgen");
 
-	/* A system call takes a burst of messages, and the driver is handed each
-	 * by itself. pktgen tells it that more will come. */
+	uname(&kernel);
+	/* One descriptor: the driver puts its header in front of a packet that
+	 * lies in one piece (can_push in drivers/net/virtio_net.c). A system call
+	 * takes a burst of messages, and the driver is handed each by itself;
+	 * pktgen tells it that more will come. */
 	snprintf(about, sizeof(about), "kernel=%s driver=virtio_net sender=%s descriptors_a_packet=1 packets_a_call=%u",
 		 kernel.release, sender, pktgen ? p.burst : 1);
 	m.about = about;
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 		wrong = elsewhere();
 	if (!wrong)
 		wrong = nic_open(&p);
-	if (!wrong && !strcmp(sender, "pktgen")) {
+	if (!wrong && pktgen) {
 		m.prepare = pktgen_prepare;
 		m.begin = pktgen_begin;
 		m.end = pktgen_end;

@@ -105,10 +105,11 @@ void udp_burst(uint32_t n, struct sweep_counters *c)
 		/* Why it stopped short is not said; the next call would say it. */
 		if ((uint32_t)sent < n)
 			c->full++;
-	} else if (errno == EAGAIN || errno == ENOBUFS)
+	} else if (errno == EAGAIN || errno == ENOBUFS) {
 		c->full++;
-	else
+	} else {
 		c->errors++;
+	}
 }
 
 enum sweep_stretch udp_stretch(uint32_t n, uint64_t *ticks)
