@@ -82,10 +82,16 @@ next:
 type Plan struct {
 	Sizes    []int         `json:"sizes"` // in bytes, without FCS
 	Systems  []System      `json:"systems"`
-	Trials   int           `json:"trials"`      // boots a system; each sees all sizes
+	Trials   int           `json:"trials"`      // blocks: boots a system; each sees all sizes
 	Duration time.Duration `json:"duration_ns"` // how long the counters are watched at each size
 	Wire     string        `json:"wire"`
-	Seed     uint64        `json:"seed"` // of the order of the sizes within each boot
+	Seed     uint64        `json:"seed"` // of the order of the systems within a block and of the sizes within each boot
+
+	// Precision is how narrow each point's interval must be: half its width,
+	// as a share of the point's median. 0 where Trials alone says when a run
+	// ends; else blocks are added until each point is there, up to MaxTrials.
+	Precision float64 `json:"precision,omitempty"`
+	MaxTrials int     `json:"max_trials,omitempty"`
 }
 
 // Trial is one point measured once: a system and a size within a boot.
@@ -104,21 +110,29 @@ type Boot struct {
 	Trials []Trial
 }
 
-// Boots lists what the plan does, in order. The systems take turns, so that a
-// machine that slows down in the middle slows all of them; and each boot sees
-// the sizes in a random order of its own, so that no size is always the first
-// of a cold machine. The same seed gives the same orders.
+// Block lists what the plan does in a round, 1 and up: a boot of each system,
+// in a random order, so that a machine that slows down in the middle slows all
+// of them and none is always the first; and each boot sees the sizes in a
+// random order of its own. The same seed gives the same orders, however many
+// rounds there are.
+func (p Plan) Block(round int) []Boot {
+	boots := make([]Boot, 0, len(p.Systems))
+	first := (round - 1) * len(p.Systems)
+	for _, i := range rand.New(rand.NewPCG(p.Seed, uint64(round)<<32)).Perm(len(p.Systems)) {
+		b := Boot{System: p.Systems[i], Number: first + len(boots) + 1, Round: round}
+		for _, j := range rand.New(rand.NewPCG(p.Seed, uint64(b.Number))).Perm(len(p.Sizes)) {
+			b.Trials = append(b.Trials, Trial{System: b.System, Boot: b.Number, Round: round, Size: p.Sizes[j]})
+		}
+		boots = append(boots, b)
+	}
+	return boots
+}
+
+// Boots lists the boots of the first Trials blocks, in order.
 func (p Plan) Boots() []Boot {
 	var boots []Boot
 	for round := 1; round <= p.Trials; round++ {
-		for _, s := range p.Systems {
-			b := Boot{System: s, Number: len(boots) + 1, Round: round}
-			order := rand.New(rand.NewPCG(p.Seed, uint64(b.Number))).Perm(len(p.Sizes))
-			for _, i := range order {
-				b.Trials = append(b.Trials, Trial{System: s, Boot: b.Number, Round: round, Size: p.Sizes[i]})
-			}
-			boots = append(boots, b)
-		}
+		boots = append(boots, p.Block(round)...)
 	}
 	return boots
 }

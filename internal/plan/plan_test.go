@@ -9,25 +9,41 @@ import (
 	"time"
 )
 
-func TestBootsTakeTurns(t *testing.T) {
+func TestBlocks(t *testing.T) {
 	p := Plan{
 		Sizes:   []int{64, 1500},
-		Systems: []System{{"unikraft", "vhost-user"}, {"linux-dpdk", "vhost-user"}},
-		Trials:  2,
+		Systems: []System{{"unikraft", "vhost-user"}, {"linux-dpdk", "vhost-user"}, {"bare", "vhost-user"}},
+		Trials:  60,
 		Seed:    7,
 	}
-	var got []string
+	first := map[System]int{}
 	for i, b := range p.Boots() {
-		got = append(got, fmt.Sprintf("%d %s %d", b.Number, b.System, b.Round))
+		if b.Number != i+1 || b.Round != i/3+1 {
+			t.Errorf("boot %d of block %d is number %d of block %d", i+1, i/3+1, b.Number, b.Round)
+		}
 		for _, trial := range b.Trials {
-			if trial.System != b.System || trial.Boot != i+1 || trial.Round != b.Round {
+			if trial.System != b.System || trial.Boot != b.Number || trial.Round != b.Round {
 				t.Errorf("%+v in %+v", trial, b)
 			}
 		}
+		if i%3 == 0 {
+			first[b.System]++
+		}
 	}
-	want := []string{"1 unikraft/vhost-user 1", "2 linux-dpdk/vhost-user 1", "3 unikraft/vhost-user 2", "4 linux-dpdk/vhost-user 2"}
-	if !slices.Equal(got, want) {
-		t.Errorf("order: %q; want %q", got, want)
+	for round := 1; round <= p.Trials; round++ {
+		seen := map[System]bool{}
+		for _, b := range p.Block(round) {
+			seen[b.System] = true
+		}
+		if len(seen) != 3 {
+			t.Errorf("block %d has %v", round, seen)
+		}
+	}
+	// A third of 60 blocks each, give or take 3.7.
+	for _, s := range p.Systems {
+		if first[s] < 8 || first[s] > 32 {
+			t.Errorf("%s is first in %d of 60 blocks", s, first[s])
+		}
 	}
 	b, err := json.Marshal(Trial{System: p.Systems[0], Boot: 3, Round: 2, Size: 64})
 	if want := `{"system":"unikraft/vhost-user","boot":3,"round":2,"size":64}`; err != nil || string(b) != want {

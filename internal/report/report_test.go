@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sweep/internal/audit"
 	"sweep/internal/guest"
 	"sweep/internal/perf"
 	"sweep/internal/plan"
@@ -27,7 +28,7 @@ var (
 func point(s plan.System, size, round int, pps, se float64, failure string, warnings ...string) results.Trial {
 	return results.Trial{
 		Trial: plan.Trial{System: s, Size: size, Round: round, Boot: round},
-		RxPps: pps, RxError: se, Error: failure, Warnings: warnings,
+		RxPps: pps, RxError: se, Error: failure, Findings: standing(warnings),
 	}
 }
 
@@ -170,4 +171,13 @@ func TestUnknownFormat(t *testing.T) {
 	if err := Write(&bytes.Buffer{}, "xml", results.Run{}, nil); err == nil {
 		t.Error("no error")
 	}
+}
+
+// standing makes findings of texts that stand beside a rate.
+func standing(texts []string) []audit.Finding {
+	var out []audit.Finding
+	for _, t := range texts {
+		out = append(out, audit.Finding{Kind: audit.Caveat, Text: t})
+	}
+	return out
 }

@@ -36,7 +36,7 @@ func Points(trials []Trial) []Point {
 			}
 			rates = append(rates, t.RxPps)
 			p.RxError = max(p.RxError, t.RxError)
-			for _, w := range t.Warnings {
+			for _, w := range t.Warnings() {
 				p.Warnings = appendOnce(p.Warnings, w)
 			}
 		}

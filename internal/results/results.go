@@ -84,11 +84,24 @@ type Trial struct {
 	TelemetryPps   float64 `json:"telemetry_pps,omitempty"`
 	BytesPerPacket float64 `json:"bytes_per_packet,omitempty"`
 
-	Warnings []string `json:"warnings,omitempty"`
+	// Findings are what the audit found; those that make the rate no result
+	// are in Error, too.
+	Findings []audit.Finding `json:"findings,omitempty"`
 	// Error is why there is no result; Console are the last lines of the
 	// process that it is about.
 	Error   string   `json:"error,omitempty"`
 	Console []string `json:"console,omitempty"`
+}
+
+// Warnings are the findings that stand beside a rate, each once.
+func (t Trial) Warnings() []string {
+	var out []string
+	for _, f := range t.Findings {
+		if !f.Void {
+			out = appendOnce(out, f.Text)
+		}
+	}
+	return out
 }
 
 // Settings are how the arms of a trial were set up.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"sweep/internal/audit"
 	"sweep/internal/plan"
 	"sweep/internal/sample"
 )
@@ -22,7 +23,7 @@ func trial(size, round int, pps float64, failure string, warnings ...string) Tri
 		Trial:    plan.Trial{System: linuxUser, Boot: round, Round: round, Size: size},
 		Started:  time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
 		Readings: []sample.Reading{{Before: 1, After: 2, Packets: 3, Bytes: 4}},
-		RxPps:    pps, Error: failure, Warnings: warnings,
+		RxPps:    pps, Error: failure, Findings: standing(warnings),
 	}
 }
 
@@ -162,4 +163,13 @@ func TestLoadDamaged(t *testing.T) {
 	if _, _, _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "holds no run") {
 		t.Errorf("Load of an empty folder: %v", err)
 	}
+}
+
+// standing makes findings of texts that stand beside a rate.
+func standing(texts []string) []audit.Finding {
+	var out []audit.Finding
+	for _, t := range texts {
+		out = append(out, audit.Finding{Kind: audit.Caveat, Text: t})
+	}
+	return out
 }

@@ -79,7 +79,7 @@ func TestLedger(t *testing.T) {
 		guest: testpmd.Counters{Ipackets: 105}, wire: testpmd.Counters{Opackets: 94},
 		client: testpmd.Counters{Ipackets: 83, Ibytes: 5312, Imissed: 4, Ierrors: 3, RxNombuf: 2},
 	}
-	want := audit.Ledger{ServerReceived: 100, ServerSent: 90, ClientReceived: 80, ClientBytes: 5120, ClientLost: 9}
+	want := audit.Ledger{ServerReceived: 100, ServerSent: 90, ClientReceived: 80, ClientBytes: 5120, ClientMissed: 4, ClientErrors: 3, ClientNombuf: 2}
 	if got := after.since(before); got != want {
 		t.Errorf("ledger %+v; want %+v", got, want)
 	}

@@ -29,10 +29,10 @@ const interval = time.Second
 // trial measures one size. The trial that it returns is whole whatever
 // happens; the error says that the bench can't be used any more.
 func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration, prog Progress) (results.Trial, error) {
-	out := results.Trial{Trial: t, Started: time.Now().UTC(), Settings: b.settings, Warnings: b.lab.caveats()}
+	out := results.Trial{Trial: t, Started: time.Now().UTC(), Settings: b.settings, Findings: findings(audit.Caveat, b.lab.caveats())}
 	err := b.measure(ctx, t, duration, prog, &out)
 	out.Took = time.Since(out.Started)
-	out.Warnings = append(out.Warnings, b.transcriptErrs()...)
+	out.Findings = append(out.Findings, findings(audit.Record, b.transcriptErrs())...)
 	var void voidError
 	var refused guest.Refused
 	switch {
@@ -74,6 +74,15 @@ func (l *Lab) caveats() []string {
 		out = append(out, "pollers shared a CPU, because there are too few: this shows that the kit works, not how fast the guest is")
 	case "core":
 		out = append(out, "pollers shared a core's two hardware threads, because there are too few: the rates depend on each other")
+	}
+	return out
+}
+
+// findings makes findings of one kind that stand beside a rate.
+func findings(kind audit.Kind, texts []string) []audit.Finding {
+	var out []audit.Finding
+	for _, t := range texts {
+		out = append(out, audit.Finding{Kind: kind, Text: t})
 	}
 	return out
 }
@@ -136,7 +145,7 @@ func (b *bench) measure(ctx context.Context, t plan.Trial, duration time.Duratio
 	if err != nil {
 		return err
 	}
-	out.Warnings = append(out.Warnings, foreign...)
+	out.Findings = append(out.Findings, findings(audit.Foreign, foreign)...)
 	ledger := after.since(before)
 	ledger.GuestSent, ledger.GuestDropped = sent, dropped
 	out.Ledger = &ledger
@@ -157,7 +166,7 @@ func (b *bench) judge(out *results.Trial) (err error) {
 		return voidError{err}
 	}
 	out.ShownPps = shownMean(out.Readings)
-	out.Warnings = append(out.Warnings, audit.Observers(out.RxPps, out.TelemetryPps, out.ShownPps)...)
+	out.Findings = append(out.Findings, findings(audit.Disagree, audit.Observers(out.RxPps, out.TelemetryPps, out.ShownPps))...)
 	return nil
 }
 
@@ -264,8 +273,9 @@ func (h hops) since(u hops) audit.Ledger {
 		ServerSent:     h.wire.Opackets - u.wire.Opackets,
 		ClientReceived: h.client.Ipackets - u.client.Ipackets,
 		ClientBytes:    h.client.Ibytes - u.client.Ibytes,
-		ClientLost: h.client.Imissed - u.client.Imissed + h.client.Ierrors - u.client.Ierrors +
-			h.client.RxNombuf - u.client.RxNombuf,
+		ClientMissed:   h.client.Imissed - u.client.Imissed,
+		ClientErrors:   h.client.Ierrors - u.client.Ierrors,
+		ClientNombuf:   h.client.RxNombuf - u.client.RxNombuf,
 	}
 }
 
