@@ -97,3 +97,25 @@ type Rules struct {
 func Judge(run results.Run, trials []results.Trial, rules Rules) Verdict {
 	return Verdict{}
 }
+
+// Narrow says whether a run with a precision may stop adding blocks as far as
+// this point goes. precision is the most that half the interval's width may
+// be, as a share of the median, such as 0.01. A point with too few boots, or
+// with modes that differ, is never narrow.
+func (p Point) Narrow(precision float64) bool { return false }
+
+// Measured is a run with its trials.
+type Measured struct {
+	Run    results.Run
+	Trials []results.Trial
+}
+
+// Between compares two runs: each system at each size that both have. In its
+// Comparisons A and B are the same system, A's rate is of the first run and
+// B's of the second; its Points are empty, each run's own are [Judge]'s.
+//
+// The blocks of two runs were not interleaved, so that whatever changed on the
+// machine between them is in the ratio, too: every Because says so.
+func Between(a, b Measured, rules Rules) Verdict {
+	return Verdict{}
+}
