@@ -4,6 +4,7 @@
 package verdict
 
 import (
+	"sweep/internal/bare"
 	"sweep/internal/plan"
 	"sweep/internal/results"
 	"sweep/internal/stats"
@@ -95,14 +96,22 @@ type Rules struct {
 
 // Judge says what a run's trials mean.
 func Judge(run results.Run, trials []results.Trial, rules Rules) Verdict {
-	return Verdict{}
+	points := judgePoints(run, trials, rules)
+	var pairs []pair
+	for i, a := range points {
+		for _, b := range points[i+1:] {
+			if a.Size == b.Size && !isCeiling(a.System) && !isCeiling(b.System) {
+				pairs = append(pairs, pair{
+					a: a, b: b, nameA: a.System.String(), nameB: b.System.String(),
+					shared: shared(run) && !rules.Shared,
+				})
+			}
+		}
+	}
+	v := Verdict{Points: points}
+	v.Comparisons, v.Family = compare(pairs)
+	return v
 }
-
-// Narrow says whether a run with a precision may stop adding blocks as far as
-// this point goes. precision is the most that half the interval's width may
-// be, as a share of the median, such as 0.01. A point with too few boots, or
-// with modes that differ, is never narrow.
-func (p Point) Narrow(precision float64) bool { return false }
 
 // Measured is a run with its trials.
 type Measured struct {
@@ -115,7 +124,28 @@ type Measured struct {
 // B's of the second; its Points are empty, each run's own are [Judge]'s.
 //
 // The blocks of two runs were not interleaved, so that whatever changed on the
-// machine between them is in the ratio, too: every Because says so.
+// machine between them is in the ratio, too: every Because says so. What bare
+// changed by, which is no guest's doing, is given although it is not compared.
 func Between(a, b Measured, rules Rules) Verdict {
-	return Verdict{}
+	first, second := judgePoints(a.Run, a.Trials, rules), judgePoints(b.Run, b.Trials, rules)
+	var pairs []pair
+	for _, p := range first {
+		for _, q := range second {
+			if p.System == q.System && p.Size == q.Size {
+				pairs = append(pairs, pair{
+					a: p, b: q, nameA: "the first run", nameB: "the second run",
+					shared: (shared(a.Run) || shared(b.Run)) && !rules.Shared, apart: true,
+				})
+			}
+		}
+	}
+	var v Verdict
+	v.Comparisons, v.Family = compare(pairs)
+	return v
 }
+
+// shared says whether pollers shared a CPU.
+func shared(run results.Run) bool { return run.Placement.Share == "cpu" }
+
+// isCeiling says whether a system is there to show what the others could reach.
+func isCeiling(s plan.System) bool { return s.Guest == bare.Name }
