@@ -124,8 +124,9 @@ type Measured struct {
 // B's of the second; its Points are empty, each run's own are [Judge]'s.
 //
 // The blocks of two runs were not interleaved, so that whatever changed on the
-// machine between them is in the ratio, too: every Because says so. What bare
-// changed by, which is no guest's doing, is given although it is not compared.
+// machine between them is in the ratio, too: the Because of all that is compared
+// says so. What bare changed by, which is no guest's doing, is given although it
+// is not compared.
 func Between(a, b Measured, rules Rules) Verdict {
 	first, second := judgePoints(a.Run, a.Trials, rules), judgePoints(b.Run, b.Trials, rules)
 	var pairs []pair
