@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sweep/internal/plan"
+	"sweep/internal/stats"
 )
 
 // Point is a system at a size: what the table shows in one place.
@@ -74,19 +75,8 @@ func group[T any](all []T, of func(T) plan.Trial) [][]T {
 	return out
 }
 
-// Median is the middle value, the mean of the two where their number is even,
-// 0 where there is none.
-func Median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	v = slices.Sorted(slices.Values(v))
-	mid := len(v) / 2
-	if len(v)%2 == 0 {
-		return (v[mid-1] + v[mid]) / 2
-	}
-	return v[mid]
-}
+// Median is [stats.Median].
+func Median(v []float64) float64 { return stats.Median(v) }
 
 func appendOnce(list []string, s string) []string {
 	if slices.Contains(list, s) {

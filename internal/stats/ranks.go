@@ -32,14 +32,18 @@ func RankTest(a, b []float64) Ranks {
 		return Ranks{1, 1, 1}
 	}
 	ranks, sum := doubledRanks(a, b)
-	var r Ranks
-	if len(a) <= mostExact && len(b) <= mostExact {
-		r = exact(ranks, len(a), sum)
-	} else {
-		r = approximate(ranks, len(a), sum)
-	}
+	r := chances(ranks, len(a))(sum)
 	r.Differ = min(1, 2*min(r.Less, r.Greater))
 	return r
+}
+
+// chances returns what the chance is that n of the ranks, doubled as they are,
+// add up to a sum or less, and to a sum or more.
+func chances(ranks []int, n int) func(sum int) Ranks {
+	if n <= mostExact && len(ranks)-n <= mostExact {
+		return exact(ranks, n)
+	}
+	return approximate(ranks, n)
 }
 
 // doubledRanks are twice the ranks of all values, which are whole numbers even
@@ -66,7 +70,7 @@ func doubledRanks(a, b []float64) (ranks []int, sum int) {
 }
 
 // exact counts in how many ways n of the ranks add up to each sum.
-func exact(ranks []int, n, sum int) Ranks {
+func exact(ranks []int, n int) func(sum int) Ranks {
 	most := 0
 	for _, r := range ranks {
 		most += r
@@ -85,21 +89,18 @@ func exact(ranks []int, n, sum int) Ranks {
 			}
 		}
 	}
-	var all, less, greater uint64
+	upTo := make([]uint64, most+2) // ways to stay below a sum
 	for s, w := range ways[n] {
-		all += w
-		if s <= sum {
-			less += w
-		}
-		if s >= sum {
-			greater += w
-		}
+		upTo[s+1] = upTo[s] + w
 	}
-	return Ranks{Less: float64(less) / float64(all), Greater: float64(greater) / float64(all)}
+	all := upTo[most+1]
+	return func(sum int) Ranks {
+		return Ranks{Less: float64(upTo[sum+1]) / float64(all), Greater: float64(all-upTo[sum]) / float64(all)}
+	}
 }
 
 // approximate takes the sum of n of the ranks for normal.
-func approximate(ranks []int, n, sum int) Ranks {
+func approximate(ranks []int, n int) func(sum int) Ranks {
 	total := len(ranks)
 	mean := float64(total+1) / 2
 	variance := 0.0 // of the ranks
@@ -107,16 +108,17 @@ func approximate(ranks []int, n, sum int) Ranks {
 		d := float64(r)/2 - mean
 		variance += d * d / float64(total-1)
 	}
-	share := float64(n) / float64(total)
-	deviation := math.Sqrt(variance * float64(n) * (1 - share))
-	if deviation == 0 { // all values are equal
-		return Ranks{Less: 1, Greater: 1}
-	}
-	above := float64(sum)/2 - float64(n)*mean
+	deviation := math.Sqrt(variance * float64(n) * (1 - float64(n)/float64(total)))
 	// below is the share of a normal distribution below a value.
 	below := func(v float64) float64 { return math.Erfc(-v/math.Sqrt2) / 2 }
-	return Ranks{
-		Less:    below((above + 0.5) / deviation),
-		Greater: below((0.5 - above) / deviation),
+	return func(sum int) Ranks {
+		if deviation == 0 { // all values are equal
+			return Ranks{Less: 1, Greater: 1}
+		}
+		above := float64(sum)/2 - float64(n)*mean
+		return Ranks{
+			Less:    below((above + 0.5) / deviation),
+			Greater: below((0.5 - above) / deviation),
+		}
 	}
 }

@@ -41,22 +41,13 @@ func Ratio(a, b []float64, confidence float64) (float64, *Interval) {
 // round has at most this share of all orders of n and m different values. It is
 // 0 where even all pairs the same way are no such rarity.
 func refuted(n, m int, share float64) int {
-	return sort.Search(n*m, func(k int) bool { return RankTest(order(n, m, k)).Less > share })
-}
-
-// order makes two samples of n and m different values of which a's is the
-// larger in k of the n*m pairs.
-func order(n, m, k int) (a, b []float64) {
-	for j := range m {
-		b = append(b, float64(j))
+	ranks := make([]int, n+m) // doubled
+	for i := range ranks {
+		ranks[i] = 2 * (i + 1)
 	}
-	for i := range n {
-		// a's last value goes above as many of b's as k allows, then the one
-		// before it.
-		above := min(m, max(0, k-(n-1-i)*m))
-		a = append(a, float64(above)-0.5+float64(i)/float64(2*n))
-	}
-	return a, b
+	least := n * (n + 1) // the sum of the first n; a pair the other way round adds a rank
+	chance := chances(ranks, n)
+	return sort.Search(n*m, func(k int) bool { return chance(least+2*k).Less > share })
 }
 
 // Equivalent is the level of significance at which two one-sided rank tests
