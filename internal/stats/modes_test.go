@@ -17,6 +17,9 @@ func TestModes(t *testing.T) {
 		{"three", []float64{1, 2, 1.01, 2.02, 4, 1.005, 4.01, 2.01}, []Mode{{1.005, 3}, {2.01, 3}, {4.005, 2}}},
 		{"noise alone", []float64{1, 1.02, 0.98, 1.01, 0.99, 1.03, 0.97}, nil},
 		{"a tail", []float64{1, 1.02, 0.98, 1.01, 0.99, 1.03, 0.93}, nil},
+		// Nine that scatter by 1 %, and one 7 % below them: seven times as
+		// far as they scatter is a tail.
+		{"a slow boot", []float64{1, 1.01, 0.99, 1.01, 0.99, 1, 1.01, 0.99, 1, 0.92}, nil},
 		{"equal", []float64{1, 1, 1, 1, 1, 1, 1}, nil},
 		{"two values", []float64{1, 1, 1, 2, 2, 2}, []Mode{{1, 3}, {2, 3}}},
 		// Far apart for their noise, but by half a per cent only.

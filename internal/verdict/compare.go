@@ -58,8 +58,8 @@ func compare(pairs []pair) ([]Comparison, string) {
 	return comparisons, family(comparisons)
 }
 
-// outcome is what the corrected tests show. What differs for certain, but by
-// less than the margin for certain, is equivalent.
+// outcome is what the corrected tests show. What is shown to differ, but by less
+// than the margin, is equivalent.
 func outcome(c Comparison) Outcome {
 	switch {
 	case c.PEquivalent <= level:
@@ -137,7 +137,7 @@ func (p pair) because(c Comparison) string {
 	case Faster, Slower:
 		fmt.Fprintf(&b, ", p = %.2g from %s", c.P, boots)
 	case Equivalent:
-		fmt.Fprintf(&b, ", within 1 %% for certain: p = %.2g from %s", c.PEquivalent, boots)
+		fmt.Fprintf(&b, ", equivalent within 1 %%: p = %.2g from %s", c.PEquivalent, boots)
 		if c.P <= level {
 			fmt.Fprintf(&b, "; they do differ (p = %.2g), by less than that", c.P)
 		}

@@ -115,9 +115,9 @@ func gather(trials []results.Trial) evidence {
 }
 
 func (e evidence) rates() []float64 {
-	var out []float64
-	for _, b := range e.boots {
-		out = append(out, b.rate)
+	out := make([]float64, len(e.boots))
+	for i, b := range e.boots {
+		out[i] = b.rate
 	}
 	return out
 }

@@ -17,7 +17,9 @@ var (
 	unikraft = plan.System{Guest: "unikraft", Attachment: "vhost-user"}
 	linux    = plan.System{Guest: "linux-dpdk", Attachment: "vhost-user"}
 	kernel   = plan.System{Guest: "linux-kernel", Attachment: "vhost-user"}
-	ceiling  = plan.System{Guest: "bare", Attachment: "vhost-user"}
+	// kernelNet is on another attachment.
+	kernelNet = plan.System{Guest: "linux-kernel", Attachment: "vhost-net"}
+	ceiling   = plan.System{Guest: "bare", Attachment: "vhost-user"}
 )
 
 // rates are a trial a round, in Mpps.
@@ -171,6 +173,7 @@ func TestLimits(t *testing.T) {
 		{"block by block", slices.Concat(rates(unikraft, 64, 0.98, 1.96, 0.98, 1.96), rates(ceiling, 64, 1, 2, 1, 2)), 0, Forwarder, []string{"in 4 boots, 98.0 % of bare's"}},
 		{"other blocks", slices.Concat(rates(unikraft, 64, 1), rates(ceiling, 64, 2, 2)[1:]), 0, Unknown, []string{"bare was not measured in the same blocks"}},
 		{"bare of another attachment", slices.Concat(rates(unikraft, 64, 1), rates(plan.System{Guest: "bare", Attachment: "vhost-net"}, 64, 2)), 0, Unknown, nil},
+		{"bare of the same attachment", slices.Concat(rates(kernelNet, 64, 1), rates(plan.System{Guest: "bare", Attachment: "vhost-net"}, 64, 2)), 0, Guest, []string{"50.0 % of bare's"}},
 		{"bare of another size", slices.Concat(rates(unikraft, 64, 1), rates(ceiling, 128, 2)), 0, Unknown, nil},
 		{"bare", rates(ceiling, 64, 2), 0, Forwarder, []string{"it is the ceiling"}},
 		{"bare at line rate", rates(ceiling, 64, 14.2), 10e9, Wire, nil},
@@ -220,7 +223,7 @@ func TestComparisons(t *testing.T) {
 	}{
 		{"faster", one(times(1.05, noisy), other), run, Faster, []string{"times the rate of unikraft/vhost-user", "p = 0.00058 from 7 and 7 boots"}},
 		{"slower", one(noisy, times(1.05, other)), run, Slower, []string{"p = 0.00058"}},
-		{"equivalent", one(quiet, quiet), run, Equivalent, []string{"within 1 % for certain: p = 0.00029"}},
+		{"equivalent", one(quiet, quiet), run, Equivalent, []string{"equivalent within 1 %: p = 0.00029"}},
 		{"equivalent although different", one(times(1.005, quiet), quiet), run, Equivalent, []string{"1.005 times", "they do differ (p = 0.00058), by less than that"}},
 		{"undecided", one(noisy, other), run, Undecided, []string{"neither a difference (p = ", "nor equivalence"}},
 		{"five boots decide", one(times(1.1, noisy[:5]), other[:5]), run, Faster, []string{"p = 0.0079 from 5 and 5 boots"}},
@@ -284,6 +287,15 @@ func TestFamily(t *testing.T) {
 	}
 	if want := "Holm over 2 comparisons: linux-dpdk/vhost-user with unikraft/vhost-user at 64, 128 B"; v.Family != want {
 		t.Errorf("family %q; want %q", v.Family, want)
+	}
+	// So is equivalence: 1 in 3432, twice.
+	quiet := []float64{1, 1.0004, 0.9996, 1.0002, 0.9998, 1.0006, 0.9994}
+	v = Judge(run, slices.Concat(
+		rates(linux, 64, quiet...), rates(unikraft, 64, quiet...), fast(64),
+		rates(linux, 128, noisy...), rates(unikraft, 128, other...), fast(128),
+	), Rules{})
+	if c := v.Comparisons[0]; c.Outcome != Equivalent || math.Abs(c.PEquivalent-2./3432) > 1e-9 {
+		t.Errorf("equivalent, of two: %s, p = %v", c.Outcome, c.PEquivalent)
 	}
 	// Three systems are three pairs; bare is in none.
 	v = Judge(run, slices.Concat(rates(linux, 64, 1), rates(unikraft, 64, 1), rates(kernel, 64, 1), fast(64)), Rules{})
