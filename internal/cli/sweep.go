@@ -164,20 +164,20 @@ func dryRun(cmd *cobra.Command, o run.Options) error {
 func sweep(cmd *cobra.Command, o run.Options, format string) error {
 	ctx := cmd.Context()
 	runErr := run.Run(ctx, o, terminal{cmd.ErrOrStderr()})
-	record, trials, _, err := results.Load(o.Results)
+	shown, err := report.Open(o.Results)
 	if err != nil {
 		if runErr != nil {
 			err = runErr // it ended before there was a folder
 		}
 		return withExit(codeOf(ctx, err), err)
 	}
-	if err := report.Write(cmd.OutOrStdout(), format, record, trials); err != nil {
+	if err := report.Write(cmd.OutOrStdout(), format, []report.Shown{shown}); err != nil {
 		runErr = errors.Join(runErr, err)
 	}
 	if runErr != nil {
 		return withExit(codeOf(ctx, runErr), runErr)
 	}
-	for _, t := range trials {
+	for _, t := range shown.Trials {
 		if t.Error != "" {
 			return withExit(exitFailed, fmt.Errorf("some points failed; the consoles are in %s", filepath.Join(o.Results, "console")))
 		}

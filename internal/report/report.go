@@ -1,323 +1,222 @@
-// Package report shows a run. It only reads what package results wrote, so a
-// table can be printed again long after, and elsewhere.
+// Package report shows runs. It only reads what package results wrote and says
+// only what package verdict says of it, so a report can be made again long
+// after, and elsewhere.
 package report
 
 import (
-	"encoding/csv"
-	"encoding/json"
+	"bytes"
 	"fmt"
 	"io"
-	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
+	"unicode"
 
 	"sweep/internal/plan"
 	"sweep/internal/results"
+	"sweep/internal/verdict"
 )
 
+// Shown is a run with what it means: all that a report is made of.
+type Shown struct {
+	Name     string // of the run, such as its folder's
+	Run      results.Run
+	Trials   []results.Trial
+	Verdict  verdict.Verdict
+	Commands string   // the command lines, as a shell script; empty where nobody kept them
+	Problems []string // what of the record could not be read
+}
+
+// Open reads a run's folder and judges it.
+func Open(dir string) (Shown, error) {
+	run, trials, problems, err := results.Load(dir)
+	if err != nil {
+		return Shown{}, err
+	}
+	commands, err := results.LoadCommands(dir)
+	if err != nil {
+		return Shown{}, err
+	}
+	return Shown{
+		Name: filepath.Base(filepath.Clean(dir)), Run: run, Trials: trials, Problems: problems, Commands: commands,
+		Verdict: verdict.Judge(run, trials, verdict.Rules{LineRate: linkSpeed(run.Plan.Wire)}),
+	}, nil
+}
+
+// format is a way to write runs.
+type format struct {
+	name   string
+	ends   []string // of a file's name, for those who name none
+	single bool     // it holds one run
+	binary bool     // it is not for a terminal
+	write  func(io.Writer, []Shown) error
+}
+
+func formats() []format {
+	return []format{
+		{name: "table", ends: []string{".txt"}, write: each(false)},
+		{name: "markdown", ends: []string{".md"}, write: each(true)},
+		{name: "csv", ends: []string{".csv"}, write: writeCSV},
+		{name: "json", ends: []string{".json"}, write: writeJSON},
+		{name: "benchfmt", ends: []string{".bench"}, write: writeBench},
+		{name: "tsv", ends: []string{".tsv"}, single: true, write: writeTSV},
+		{name: "svg", ends: []string{".svg"}, write: writeSVG},
+		{name: "png", ends: []string{".png"}, binary: true, write: writePNG},
+		{name: "html", ends: []string{".html", ".htm"}, write: writePage},
+	}
+}
+
 // Formats are what Write knows.
-func Formats() []string { return []string{"table", "markdown", "csv", "json"} }
+func Formats() []string { return names(formats()) }
 
-// Write writes a run in one of the Formats.
-func Write(w io.Writer, format string, run results.Run, trials []results.Trial) error {
-	points := results.Points(trials)
-	switch format {
-	case "table", "markdown":
-		return writeTable(w, format == "markdown", run, trials, points)
-	case "csv":
-		return writeCSV(w, points)
-	case "json":
-		return writeJSON(w, points)
+// Printable are those of the Formats that a terminal takes.
+func Printable() []string {
+	return names(slices.DeleteFunc(formats(), func(f format) bool { return f.binary }))
+}
+
+func names(fs []format) []string {
+	out := make([]string, len(fs))
+	for i, f := range fs {
+		out[i] = f.name
 	}
-	return fmt.Errorf("no format is called %q; there are %s", format, strings.Join(Formats(), ", "))
+	return out
 }
 
-// jsonPoint is a point as other programs read it.
-type jsonPoint struct {
-	System   plan.System `json:"system"`
-	Size     int         `json:"size"`
-	RxPps    *float64    `json:"rx_pps"` // packets a second; null where no trial gave a rate
-	Trials   int         `json:"trials"`
-	Warnings []string    `json:"warnings"` // why trials failed, too
-}
-
-func writeJSON(w io.Writer, points []results.Point) error {
-	out := struct {
-		Points []jsonPoint `json:"points"`
-	}{Points: []jsonPoint{}}
-	for _, p := range points {
-		j := jsonPoint{System: p.System, Size: p.Size, Trials: p.Trials, Warnings: append(append([]string{}, p.Errors...), p.Warnings...)}
-		if p.Trials > 0 {
-			pps := math.Round(p.RxPps*1000) / 1000
-			j.RxPps = &pps
+// FormatOf is the format that a file's name asks for by its ending; empty where
+// no format has that.
+func FormatOf(file string) string {
+	for _, f := range formats() {
+		if slices.Contains(f.ends, strings.ToLower(filepath.Ext(file))) {
+			return f.name
 		}
-		out.Points = append(out.Points, j)
 	}
-	return encode(w, out)
+	return ""
 }
 
-// encode writes JSON in a line, with < and > as they are.
-func encode(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
-func writeCSV(w io.Writer, points []results.Point) error {
-	c := csv.NewWriter(w)
-	if err := c.Write([]string{"system", "size", "rx_pps", "trials", "warnings"}); err != nil {
-		return err
-	}
-	for _, p := range points {
-		rate := ""
-		if p.Trials > 0 {
-			rate = strconv.FormatFloat(p.RxPps, 'f', 3, 64)
+// Write writes runs in one of the Formats. Nothing is written where that fails.
+func Write(w io.Writer, name string, runs []Shown) error {
+	for _, f := range formats() {
+		if f.name != name {
+			continue
 		}
-		if err := c.Write([]string{p.System.String(), strconv.Itoa(p.Size), rate, strconv.Itoa(p.Trials),
-			strings.Join(slices.Concat(p.Errors, p.Warnings), "; ")}); err != nil {
+		if f.single && len(runs) != 1 {
+			return fmt.Errorf("%s holds one run, not %d: name one folder a time", name, len(runs))
+		}
+		var b bytes.Buffer
+		if err := f.write(&b, runs); err != nil {
 			return err
 		}
-	}
-	c.Flush()
-	return c.Error()
-}
-
-func writeTable(w io.Writer, markdown bool, run results.Run, trials []results.Trial, points []results.Point) error {
-	var notes footnotes
-	var systems []plan.System
-	var sizes []int
-	at := map[plan.System]map[int]results.Point{}
-	for _, p := range points {
-		if at[p.System] == nil {
-			at[p.System] = map[int]results.Point{}
-			systems = append(systems, p.System)
+		out := b.Bytes()
+		if !f.binary {
+			out = bytes.Map(printable, out)
 		}
-		at[p.System][p.Size] = p
-		if !slices.Contains(sizes, p.Size) {
-			sizes = append(sizes, p.Size)
-		}
-	}
-	slices.Sort(sizes)
-	if len(points) == 0 {
-		_, err := fmt.Fprintln(w, "No trial has ended.")
+		_, err := w.Write(out)
 		return err
 	}
+	return fmt.Errorf("no format is called %q; there are %s", name, strings.Join(Formats(), ", "))
+}
 
-	everywhere := aboutAll(run, points)
-	header := []string{"size"}
-	mark := ""
-	if len(results.Differences(trials)) > 0 {
-		mark = " " + differ
+// printable keeps a terminal, and a reader of XML, from what a process may have
+// printed: control characters, and those that turn the direction of what
+// follows.
+func printable(r rune) rune {
+	if r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) {
+		return r
 	}
-	for _, s := range systems {
-		header = append(header, s.String()+mark)
-	}
-	table := NewTable(w, markdown)
-	table.Header(header)
-	for _, size := range sizes {
-		row := []string{strconv.Itoa(size)}
-		for _, s := range systems {
-			p, ok := at[s][size]
-			if !ok {
-				row = append(row, "-")
-				continue
+	return unicode.ReplacementChar
+}
+
+// point is a system at a size: what the trials say, and what it means.
+type point struct {
+	results.Point
+	judged verdict.Point // zero where nobody judged it
+}
+
+// points are a run's, in the order of its systems.
+func (s Shown) points() []point {
+	order := s.systems()
+	joined := results.Points(s.Trials)
+	slices.SortStableFunc(joined, func(a, b results.Point) int {
+		return slices.Index(order, a.System) - slices.Index(order, b.System)
+	})
+	out := make([]point, len(joined))
+	for i, p := range joined {
+		out[i].Point = p
+		for _, j := range s.Verdict.Points {
+			if j.System == p.System && j.Size == p.Size {
+				out[i].judged = j
 			}
-			row = append(row, cell(p, &notes, everywhere))
 		}
-		if err := table.Append(row); err != nil {
-			return err
-		}
-	}
-	if err := table.Render(); err != nil {
-		return err
-	}
-	text := legend(run, trials, notes, everywhere)
-	if markdown {
-		text = markdownLines(text)
-	}
-	_, err := io.WriteString(w, text)
-	return err
-}
-
-// NewTable returns a table of numbers, in a box or in Markdown, as all of the
-// kit's are: to the right, with its headings as they are given.
-func NewTable(w io.Writer, markdown bool) *tablewriter.Table {
-	o := []tablewriter.Option{
-		tablewriter.WithHeaderAutoFormat(tw.Off), // it would write LINUX DPDK / VHOST USER
-		tablewriter.WithHeaderAlignment(tw.AlignRight),
-		tablewriter.WithRowAlignment(tw.AlignRight),
-	}
-	if markdown {
-		o = append(o, tablewriter.WithRenderer(renderer.NewMarkdown()))
-	}
-	return tablewriter.NewTable(w, o...)
-}
-
-// cell is a point's place in the table: its rate in Mpps and its marks.
-func cell(p results.Point, notes *footnotes, everywhere []string) string {
-	text := "failed"
-	if p.Trials > 0 {
-		text = Mpps(p.RxPps, p.RxError)
-	}
-	for _, n := range slices.Concat(p.Errors, p.Warnings) {
-		if !slices.Contains(everywhere, n) {
-			text += " " + notes.mark(n)
+		if n := len(out[i].judged.Rates); n > 0 {
+			out[i].Trials, out[i].RxPps = n, out[i].judged.Median
 		}
 	}
-	return text
+	return out
 }
 
-// Mpps writes a rate to the digits that it is good for: the last one is worth
-// about the standard error, and there are never more than seven, nor fewer
-// than two, that count.
-func Mpps(pps, standardError float64) string {
-	mpps, e := pps/1e6, standardError/1e6
-	const fewest, most = 2, 7
-	first := 0
-	if mpps > 0 {
-		first = int(math.Floor(math.Log10(mpps))) // the place of the first digit
-	}
-	decimals := 2 - first // three digits, where nothing is known of the error
-	if e > 0 {
-		decimals = -int(math.Floor(math.Log10(e)))
-	}
-	decimals = min(max(decimals, fewest-1-first), most-1-first)
-	return strconv.FormatFloat(mpps, 'f', max(decimals, 0), 64)
-}
-
-// footnotes give each text a mark: a, b, ..., z, aa, ...
-type footnotes struct{ texts []string }
-
-func (f *footnotes) mark(text string) string {
-	i := slices.Index(f.texts, text)
-	if i < 0 {
-		i = len(f.texts)
-		f.texts = append(f.texts, text)
-	}
-	return letters(i)
-}
-
-// write explains the marks, each with the last lines of the console that it is
-// about, where there is one.
-func (f footnotes) write(w io.Writer, console func(text string) []string) {
-	if len(f.texts) > 0 {
-		fmt.Fprintln(w, "Marks:")
-	}
-	for i, text := range f.texts {
-		fmt.Fprintf(w, "  %s  %s\n", letters(i), text)
-		for _, line := range console(text) {
-			fmt.Fprintf(w, "       | %s\n", line)
+// systems are those that have trials, in the plan's order: that of the trials
+// is another one in each block.
+func (s Shown) systems() []plan.System {
+	var out []plan.System
+	for _, planned := range s.Run.Plan.Systems {
+		if slices.ContainsFunc(s.Trials, func(t results.Trial) bool { return t.System == planned }) {
+			out = append(out, planned)
 		}
 	}
-}
-
-func letters(i int) string {
-	if i >= 26 {
-		return letters(i/26-1) + letters(i%26)
+	for _, t := range s.Trials {
+		if !slices.Contains(out, t.System) {
+			out = append(out, t.System)
+		}
 	}
-	return string(rune('a' + i))
+	return out
 }
 
-// aboutAll are the warnings that every point with a rate carries: they are said once,
-// under the table, instead of beside each number.
-func aboutAll(run results.Run, points []results.Point) []string {
-	all := slices.Clone(run.Warnings)
-	var rated []results.Point
+// boots is how many boots a system had, at the most.
+func (s Shown) boots() int {
+	n := s.Run.Plan.Trials
+	for _, t := range s.Trials {
+		n = max(n, t.Round)
+	}
+	return n
+}
+
+// limited are what holds points back beside the guest, in the order of the way
+// of a packet.
+func limited() []verdict.Limiter {
+	return []verdict.Limiter{verdict.Forwarder, verdict.Wire, verdict.Client}
+}
+
+// confidence is that of an interval, such as "95 %".
+func confidence(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// sortedSizes are the sizes of points, from small to large.
+func sortedSizes(points []point) []int {
+	var out []int
 	for _, p := range points {
-		if p.Trials > 0 {
-			rated = append(rated, p)
+		if !slices.Contains(out, p.Size) {
+			out = append(out, p.Size)
 		}
 	}
-	if len(rated) == 0 {
-		return all
-	}
-	for _, w := range rated[0].Warnings {
-		if !slices.ContainsFunc(rated[1:], func(p results.Point) bool { return !slices.Contains(p.Warnings, w) }) {
-			all = append(all, w)
-		}
-	}
-	return all
+	slices.Sort(out)
+	return out
 }
 
-// legend explains the table, a line each; lines that go with the one above are
-// indented.
-func legend(run results.Run, trials []results.Trial, notes footnotes, everywhere []string) string {
-	var b strings.Builder
-	b.WriteString("Mpps that arrived, counted by testpmd (rxonly) over " + run.Plan.Duration.String() + "; sizes in bytes without FCS.\n")
-	if run.Plan.Trials == 1 {
-		b.WriteString("One boot: no verdict. The digits are those on which that boot's readings agree; another boot may differ by more.\n")
-	} else {
-		fmt.Fprintf(&b, "Medians of up to %d boots.\n", run.Plan.Trials)
-	}
-	if differences := results.Differences(trials); len(differences) > 0 {
-		b.WriteString(differ + " The systems differ in more than the guest:\n")
-		for _, d := range differences {
-			fmt.Fprintf(&b, "  %s: %s\n", d.What, differing(d))
-		}
-	}
-	for _, s := range run.Plan.Systems {
-		if s.Guest == "unikraft" {
-			b.WriteString("The published figure's Unikraft sent otherwise than today's does (docs/comparison.md): one descriptor a packet and a notification a burst.\n")
-			break
-		}
-	}
-	for _, n := range everywhere {
-		b.WriteString("Every point: " + n + ".\n")
-	}
-	for _, line := range results.NotRun(run.Skipped) {
-		b.WriteString("Not run: " + line + ".\n")
-	}
-	notes.write(&b, func(text string) []string { return consoleOf(trials, text) })
-	return b.String()
+// exists says whether a path is a folder.
+func exists(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
 }
 
-// differ marks what the systems of a table differ in beside the guest.
-const differ = "*"
-
-// differing says what each system has, those that have the same together.
-func differing(d results.Difference) string {
-	var order []string
-	who := map[string][]string{}
-	for _, v := range d.Values {
-		if who[v.Value] == nil {
-			order = append(order, v.Value)
-		}
-		who[v.Value] = append(who[v.Value], v.System.String())
+// linkSpeed is what a wire is said to carry, in bits a second: a run that was
+// not measured here names its link, such as 10GbE. The wires of the lab are
+// memory, which has no line rate: 0.
+func linkSpeed(wire string) float64 {
+	gigabits, ok := strings.CutSuffix(wire, "GbE")
+	n, err := strconv.ParseFloat(gigabits, 64)
+	if !ok || err != nil || n <= 0 {
+		return 0
 	}
-	out := make([]string, len(order))
-	for i, value := range order {
-		out[i] = strings.Join(who[value], ", ") + " " + value
-	}
-	return strings.Join(out, "; ")
-}
-
-// markdownLines makes a list of lines, for Markdown would run them together.
-func markdownLines(text string) string {
-	b := strings.Builder{}
-	b.WriteString("\n")
-	for line := range strings.Lines(text) {
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		// A star that begins a line would begin a list within the list.
-		if rest, ok := strings.CutPrefix(line[indent:], differ); ok {
-			line = line[:indent] + "\\" + differ + rest
-		}
-		b.WriteString(line[:indent] + "- " + line[indent:])
-	}
-	return b.String()
-}
-
-// consoleOf is what the console showed last when a trial failed in these
-// words.
-func consoleOf(trials []results.Trial, failure string) []string {
-	for _, t := range trials {
-		if t.Error == failure && len(t.Console) > 0 {
-			return t.Console
-		}
-	}
-	return nil
+	return n * 1e9
 }

@@ -25,7 +25,7 @@ var (
 	lx = plan.System{Guest: "linux-dpdk", Attachment: "vhost-user"}
 )
 
-func point(s plan.System, size, round int, pps, se float64, failure string, warnings ...string) results.Trial {
+func trial(s plan.System, size, round int, pps, se float64, failure string, warnings ...string) results.Trial {
 	return results.Trial{
 		Trial: plan.Trial{System: s, Size: size, Round: round, Boot: round},
 		RxPps: pps, RxError: se, Error: failure, Findings: standing(warnings),
@@ -44,13 +44,13 @@ func sample() (results.Run, []results.Trial) {
 		},
 		Warnings: []string{"the machine was busy"},
 	}
-	failed := point(lx, 1500, 2, 0, 0, "guest: its kernel panicked, for want of memory: give it more")
+	failed := trial(lx, 1500, 2, 0, 0, "guest: its kernel panicked, for want of memory: give it more")
 	failed.Console = []string{"[ 1.0] Kernel panic - not syncing", "[ 1.0] ---[ end"}
 	trials := []results.Trial{
-		point(uk, 64, 1, 14_191_420, 1200, ""), point(uk, 64, 2, 14_191_480, 900, ""),
-		point(uk, 1500, 1, 818_558, 40_000, "", foreign),
-		point(lx, 64, 1, 1_651_603, 0, "", foreign, "observers disagree"),
-		point(lx, 1500, 1, 0, 0, failed.Error), failed,
+		trial(uk, 64, 1, 14_191_420, 1200, ""), trial(uk, 64, 2, 14_191_480, 900, ""),
+		trial(uk, 1500, 1, 818_558, 40_000, "", foreign),
+		trial(lx, 64, 1, 1_651_603, 0, "", foreign, "observers disagree"),
+		trial(lx, 1500, 1, 0, 0, failed.Error), failed,
 	}
 	for i := range trials {
 		s := results.Settings{Accel: "kvm", VCPUs: 1, MemoryMiB: 256, Guest: "descriptors_a_packet=1"}
@@ -111,29 +111,33 @@ func golden(t *testing.T, name, got string) {
 
 func TestGolden(t *testing.T) {
 	run, trials := sample()
-	for _, format := range Formats() {
-		var b bytes.Buffer
-		if err := Write(&b, format, run, trials); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, "sample."+format, b.String())
+	for _, format := range []string{"table", "markdown", "csv", "json"} {
+		golden(t, "sample."+format, written(t, format, Shown{Run: run, Trials: trials}))
 	}
+}
+
+// written is what Write writes.
+func written(t *testing.T, format string, runs ...Shown) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, format, runs); err != nil {
+		t.Fatalf("%s: %v", format, err)
+	}
+	return b.String()
 }
 
 // The JSON is what other programs rely on: its keys and types, by hand.
 func TestJSON(t *testing.T) {
-	var b bytes.Buffer
-	if err := Write(&b, "json", results.Run{}, []results.Trial{point(lx, 64, 1, 1234567.8919, 0, ""), point(lx, 128, 1, 0, 0, "why")}); err != nil {
-		t.Fatal(err)
+	got := written(t, "json", Shown{Trials: []results.Trial{trial(lx, 64, 1, 1234567.8919, 0, ""), trial(lx, 128, 1, 0, 0, "why")}})
+	want := `{"points":[{"system":"linux-dpdk/vhost-user","size":64,"rx_pps":1234567.892,"interval":null,"no_interval":"","limited_by":"unknown","because":"",` +
+		`"unsteady":0,"trials":1,"boots":[],"warnings":[]},` +
+		`{"system":"linux-dpdk/vhost-user","size":128,"rx_pps":null,"interval":null,"no_interval":"","limited_by":"unknown","because":"",` +
+		`"unsteady":0,"trials":0,"boots":[],"warnings":["why"]}],"verdicts":[],"family":""}` + "\n"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	want := `{"points":[{"system":"linux-dpdk/vhost-user","size":64,"rx_pps":1234567.892,"trials":1,"warnings":[]},` +
-		`{"system":"linux-dpdk/vhost-user","size":128,"rx_pps":null,"trials":0,"warnings":["why"]}]}` + "\n"
-	if b.String() != want {
-		t.Errorf("%s\nwant\n%s", b.String(), want)
-	}
-	b.Reset()
-	if err := Write(&b, "json", results.Run{}, nil); err != nil || !json.Valid(b.Bytes()) || b.String() != `{"points":[]}`+"\n" {
-		t.Errorf("no trial: %s, %v", b.String(), err)
+	if got := written(t, "json", Shown{}); !json.Valid([]byte(got)) || got != `{"points":[],"verdicts":[],"family":""}`+"\n" {
+		t.Errorf("no trial: %s", got)
 	}
 }
 
@@ -168,7 +172,7 @@ func TestLetters(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	if err := Write(&bytes.Buffer{}, "xml", results.Run{}, nil); err == nil {
+	if err := Write(&bytes.Buffer{}, "xml", []Shown{{}}); err == nil {
 		t.Error("no error")
 	}
 }
