@@ -47,6 +47,7 @@ needed() {
 			shellcheck           shellcheck        checking the scripts
 			git                  git               listing the files to check
 			setpriv              util-linux        tests as an ordinary user
+			chromium             chromium          the report's page in a browser
 		TABLE
 	fi
 }

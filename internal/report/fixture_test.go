@@ -41,7 +41,7 @@ func sevenBoots() Shown {
 		},
 		Commands: "# server\ndpdk-testpmd -l 0,1 -- -i\n# guest\nqemu-system-x86_64 -nographic\n",
 	}
-	s.Verdict.Family = "the 12 comparisons of this run (Holm)"
+	s.Verdict.Family = "Holm over 11 comparisons: linux-dpdk/vhost-user with unikraft/vhost-user at 64, 128, 256, 512, 1024 B; linux-kernel/vhost-user with unikraft/vhost-user at 64, 128, 256, 512, 1024, 1500 B"
 	base := map[plan.System]float64{uk: 4.2e6, lx: 5.1e6, lk: 0.19e6, ba: 9.6e6}
 	boot := 0
 	for round := 1; round <= 7; round++ {

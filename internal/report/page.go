@@ -50,6 +50,7 @@ type pageRun struct {
 	Heading  string   // of the comparisons
 	Compared []string
 	Not      []string
+	Family   string   // over what they are corrected
 	Cautions []string // what a reader must not conclude
 
 	Systems []string
@@ -156,9 +157,15 @@ func pageRunOf(s Shown, id string, named bool) pageRun {
 	if !s.Run.Started.IsZero() {
 		r.When = s.Run.Started.UTC().Format("2 January 2006, 15:04 UTC")
 	}
-	r.Compared, r.Not = sentences(s.Verdict)
+	// That one boot decides nothing is said once.
+	if s.boots() > 1 {
+		r.Compared, r.Not = sentences(s.Verdict)
+	}
 	if len(r.Compared)+len(r.Not) > 0 {
-		r.Heading = heading(s.Verdict, len(r.Compared))
+		r.Heading = heading(len(r.Compared))
+	}
+	if len(r.Compared) > 0 {
+		r.Family = s.Verdict.Family
 	}
 	r.table(s, points)
 	r.audit(s.Trials)

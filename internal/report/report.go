@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -201,12 +200,6 @@ func sortedSizes(points []point) []int {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// exists says whether a path is a folder.
-func exists(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.IsDir()
 }
 
 // linkSpeed is what a wire is said to carry, in bits a second: a run that was

@@ -61,7 +61,7 @@ func writeTable(w io.Writer, markdown bool, s Shown) error {
 	for _, system := range s.systems() {
 		name := system.String() + mark
 		if markdown {
-			name = markdownText(name)
+			name = strings.ReplaceAll(markdownText(name), "|", `\|`)
 		}
 		header = append(header, name)
 	}
@@ -296,11 +296,13 @@ func legend(s Shown, points []point, notes footnotes, everywhere []string, markd
 	for _, line := range marks(points) {
 		b.WriteString(line + "\n")
 	}
-	for _, line := range Verdicts(s.Verdict) {
-		if !markdown {
-			line = wrap(line, columns)
+	if s.boots() > 1 {
+		for _, line := range Verdicts(s.Verdict) {
+			if !markdown {
+				line = wrap(line, columns)
+			}
+			b.WriteString(line + "\n")
 		}
-		b.WriteString(line + "\n")
 	}
 	if differences := results.Differences(s.Trials); len(differences) > 0 {
 		b.WriteString(differ + " The systems differ in more than the guest:\n")
@@ -402,7 +404,9 @@ func markdownLines(text string) string {
 }
 
 // markdownText keeps a text that may be anybody's from being HTML.
-func markdownText(s string) string { return strings.ReplaceAll(s, "<", `\<`) }
+func markdownText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `<`, `\<`).Replace(s)
+}
 
 // wrap breaks a line at spaces; what follows is indented below it.
 func wrap(line string, columns int) string {

@@ -18,22 +18,22 @@ func Verdicts(v verdict.Verdict) []string {
 		return nil
 	}
 	compared, not := sentences(v)
-	out := []string{heading(v, len(compared)) + ":"}
+	out := []string{heading(len(compared)) + ":"}
 	for _, s := range append(compared, not...) {
 		out = append(out, "  "+s)
+	}
+	if len(compared) > 0 && v.Family != "" {
+		out = append(out, "  corrected: "+v.Family)
 	}
 	return out
 }
 
-// heading says what the sentences of a verdict hold to.
-func heading(v verdict.Verdict, compared int) string {
-	switch {
-	case compared == 0:
+// heading is that of a verdict's sentences.
+func heading(compared int) string {
+	if compared == 0 {
 		return "No two systems were compared"
-	case v.Family == "":
-		return "Verdicts"
 	}
-	return "Verdicts, corrected over " + strings.TrimPrefix(strings.TrimSuffix(v.Family, "."), "over ")
+	return "Verdicts"
 }
 
 // sentences are a verdict's comparisons: those that were made, and those that
@@ -45,10 +45,22 @@ func sentences(v verdict.Verdict) (compared, not []string) {
 			compared = append(compared, sentence(group))
 		}
 	}
-	for _, group := range alike(v.Comparisons, verdict.NotCompared, func(c verdict.Comparison) string { return c.Because }) {
-		not = append(not, "not compared, because "+strings.TrimSuffix(group[0].Because, ".")+": "+pairs(group))
+	for _, group := range alike(v.Comparisons, verdict.NotCompared, func(c verdict.Comparison) string { return reason(c.Because) }) {
+		why := group[0].Because
+		for _, c := range group {
+			if c.Because != why {
+				why = reason(why) // their figures differ
+			}
+		}
+		not = append(not, "not compared, because "+strings.TrimSuffix(why, ".")+": "+pairs(group))
 	}
 	return compared, not
+}
+
+// reason is the part of a sentence before its figures.
+func reason(because string) string {
+	head, _, _ := strings.Cut(because, ": ")
+	return head
 }
 
 // alike are the comparisons with an outcome, those with the same key together.
