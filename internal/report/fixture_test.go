@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -131,19 +130,4 @@ func fullComparisons(size int) []verdict.Comparison {
 			Interval: &stats.Interval{Low: 0.0448, High: 0.0457, Confidence: 0.95}, P: 0.0021, PEquivalent: 1},
 		{A: ba, B: uk, Size: size, Outcome: verdict.NotCompared, Because: "bare is the ceiling, not a guest"},
 	}
-}
-
-// published are the paper's 24 points as a run, judged by hand: within 3 % of
-// line rate is the wire's.
-func published(s Shown) Shown {
-	for _, t := range s.Trials {
-		line := sizes.LineRate(t.Size, 10e9)
-		p := verdict.Point{System: t.System, Size: t.Size, Rates: []float64{t.RxPps}, Median: t.RxPps, LineRate: line,
-			NoInterval: "one boot", LimitedBy: verdict.Unknown, Because: "bare did not run in the same blocks"}
-		if t.RxPps > 0.97*line {
-			p.LimitedBy, p.Because = verdict.Wire, fmt.Sprintf("%.1f %% of line rate", 100*t.RxPps/line)
-		}
-		s.Verdict.Points = append(s.Verdict.Points, p)
-	}
-	return s
 }

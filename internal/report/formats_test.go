@@ -35,8 +35,7 @@ func figure19(t *testing.T) Shown {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Verdict = verdict.Verdict{}
-	return published(s)
+	return s
 }
 
 func TestGoldenSevenBoots(t *testing.T) {
@@ -248,10 +247,15 @@ func TestJSONOfTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := got.Runs[0].Points[3] // unikraft at 512, one of whose boots was unsteady
-	if got.Runs[0].Run != "full" || got.Runs[1].Run != "figure19" || len(got.Runs[0].Points) != 24 || len(got.Runs[1].Verdicts) != 0 ||
+	if got.Runs[0].Run != "full" || got.Runs[1].Run != "figure19" || len(got.Runs[0].Points) != 24 ||
 		p.System != "unikraft/vhost-user" || *p.RxPps != 3725886.5 || p.Interval.Low != 3708511 || p.Interval.High != 3738298 ||
 		p.Interval.Confidence != 0.95 || p.Limited != "guest" || p.Unsteady != 1 || len(p.Boots) != 6 {
 		t.Errorf("%+v", p)
+	}
+	for _, v := range got.Runs[1].Verdicts {
+		if v.Outcome != "not compared" {
+			t.Errorf("of one boot: %+v", v)
+		}
 	}
 	if v := got.Runs[0].Verdicts[0]; v.A != "linux-dpdk/vhost-user" || v.B != "unikraft/vhost-user" || v.Size != 64 || v.Outcome != "faster" || v.Ratio != 1.214 {
 		t.Errorf("%+v", v)

@@ -61,6 +61,7 @@ type pageRun struct {
 	Skipped []string
 
 	Ledger   []ledgerRow
+	Left     string // what the ledgers leave over, in words
 	NoLedger int // trials without one
 	Findings []pageFinding
 	Failures []pageFailure
@@ -103,6 +104,7 @@ type residual struct {
 type pageFinding struct {
 	Kind, Text string
 	At         []string // the trials
+	Every      bool     // they are all there are
 	Void       bool
 }
 
@@ -199,7 +201,7 @@ func lead(s Shown, points []point) []string {
 		}
 	}
 	if by[verdict.Unknown] > 0 {
-		parts = append(parts, fmt.Sprintf("%d by nobody knows what", by[verdict.Unknown]))
+		parts = append(parts, fmt.Sprintf("%d by what is not known", by[verdict.Unknown]))
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
@@ -242,12 +244,12 @@ func cautions(s Shown, points []point) []string {
 	if slices.ContainsFunc(points, func(p point) bool {
 		return p.Trials > 0 && (p.judged.LimitedBy == "" || p.judged.LimitedBy == verdict.Unknown)
 	}) {
-		out = append(out, "That a point which nobody knows the limit of shows what its guest can do.")
+		out = append(out, "That a point whose limit is not known shows what its guest can do.")
 	}
 	if s.Run.Accel == "tcg" {
 		out = append(out, "How fast a guest is on hardware: the virtual machines were emulated (QEMU's TCG), which costs different guests differently.")
 	}
-	if share := s.Run.Placement.Share; share != "" {
+	if share := map[string]string{"cpu": "CPU", "core": "core"}[s.Run.Placement.Share]; share != "" {
 		out = append(out, fmt.Sprintf("How fast a guest is: programs that poll shared a %s, so each had a part of it.", share))
 	}
 	if len(results.Differences(s.Trials)) > 0 {
@@ -343,9 +345,10 @@ func (r *pageRun) audit(trials []results.Trial) {
 		}
 		r.Ledger = append(r.Ledger, ledgerRowOf(t))
 	}
+	r.Left = left(r.Ledger)
 	slices.SortStableFunc(findings, func(a, b audit.Finding) int { return yes(b.Void) - yes(a.Void) })
 	for _, f := range findings {
-		r.Findings = append(r.Findings, pageFinding{string(f.Kind), f.Text, where[f], f.Void})
+		r.Findings = append(r.Findings, pageFinding{string(f.Kind), f.Text, where[f], len(where[f]) == len(trials), f.Void})
 	}
 	for _, e := range order {
 		r.Failures = append(r.Failures, *failures[e])
@@ -371,6 +374,21 @@ func ledgerRowOf(t results.Trial) ledgerRow {
 		row.Residuals = append(row.Residuals, residual{grouped(strconv.FormatInt(n, 10)), n == 0})
 	}
 	return row
+}
+
+// left says in how many trials a hop can't account for packets.
+func left(rows []ledgerRow) string {
+	n := 0
+	for _, row := range rows {
+		n += yes(slices.ContainsFunc(row.Residuals, func(r residual) bool { return !r.Zero }))
+	}
+	switch {
+	case n == 0:
+		return "Nothing is left over: every packet that a guest sent is in a counter."
+	case len(rows) == 1:
+		return "In the one trial packets are left over."
+	}
+	return fmt.Sprintf("In %d of %d trials packets are left over.", n, len(rows))
 }
 
 // grouped parts a number's digits by threes, with spaces that don't break.
