@@ -62,7 +62,7 @@ type pageRun struct {
 
 	Ledger   []ledgerRow
 	Left     string // what the ledgers leave over, in words
-	NoLedger int // trials without one
+	NoLedger int    // trials without one
 	Findings []pageFinding
 	Failures []pageFailure
 	Problems []string
