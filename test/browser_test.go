@@ -54,7 +54,6 @@ func TestPageInBrowser(t *testing.T) {
 	t.Run("without a script", b.withoutScript)
 	b.quiet()
 	b.end()
-	k.nothingLeft()
 }
 
 // points are how many points writeRun's run has.
