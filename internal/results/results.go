@@ -31,6 +31,10 @@ type Run struct {
 	Images    map[string]Image  `json:"images"` // of the guests, by their names
 	Machine   Machine           `json:"machine"`
 	Warnings  []string          `json:"warnings,omitempty"` // about every point
+	// Imported is what the run was made from where this kit did not measure
+	// it, such as "the published data of Figure 19". Such a run has no
+	// machine, its trials no readings and no ledger.
+	Imported string `json:"imported,omitempty"`
 }
 
 // Skipped is a system that this machine can't run.
