@@ -75,12 +75,13 @@ func Find(s plan.System, size int) (Point, bool) {
 	return Point{}, false
 }
 
-// About is what a reader of the figure must know, a sentence each.
+// About is what a reader of the figure must know, a sentence each, without its
+// stop.
 func About() []string {
 	return []string{
-		"Each point is one number: nothing says how far another boot would have been from it",
-		"16 of the 24 points lie within 0.5 % of what a 10GbE cable carries: there the figure shows the cable and not the guests; vhost-net at 64 to 512 B alone can tell them apart",
-		"Its Unikraft was 0.4 with a transmit function that upstream never took: one descriptor a packet, one notification a burst",
-		"Its arms differed: the Linux machine had two virtual CPUs bound to CPUs 4 and 5 and 6 GB, the Unikraft machine one virtual CPU bound to none and 1 GB",
+		"the figure has one number a point: nothing says how far another boot would have been from it",
+		"16 of the figure's 24 points lie within 0.5 % of what a 10GbE cable carries and show the cable; vhost-net at 64 to 512 B alone can tell its guests apart",
+		"the figure's Unikraft was 0.4 with a transmit function that upstream never took: one descriptor a packet, one notification a burst",
+		"the figure's arms differed: the Linux machine had two virtual CPUs, bound to CPUs 4 and 5, and 6 GB; the Unikraft machine one, bound to none, and 1 GB",
 	}
 }

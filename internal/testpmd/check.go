@@ -190,6 +190,15 @@ func grewBy(before, now *uint64, least uint64) bool {
 	return ok && n >= least
 }
 
+// Notes on a block whose rates are right and yet not those of the traffic that
+// goes by: its window covers something else, too.
+const (
+	NoteBegan  = "the traffic began in this rate's window"
+	NoteSize   = "another size than between the blocks before"
+	NoteWindow = "the window is so long that the rate of a testpmd before 20.08 overflows"
+	NoteLeft   = "the vhost peer had left: the rates' window covers time in which nothing was sent"
+)
+
 // remark notes what a reader of the block should know.
 func (p *parser) remark(o *openBlock, h *history, first bool) {
 	b := &o.Block
@@ -210,17 +219,17 @@ func (p *parser) remark(o *openBlock, h *history, first bool) {
 	if k >= 0 {
 		before := p.log.Blocks[k]
 		if b.RxPps != nil && before.RxPackets != nil && b.RxPackets != nil && *before.RxPackets == 0 && *b.RxPackets > 0 {
-			p.note(b.Line, "the traffic began in this rate's window")
+			p.note(b.Line, NoteBegan)
 		}
 		// Without bps it is a testpmd before 19.11: packets times the TSC's
 		// frequency overflow from about this on.
 		if b.RxPps != nil && b.RxBps == nil && grewBy(before.RxPackets, b.RxPackets, 1<<64/5_000_000_000) {
-			p.note(b.Line, "the window is so long that the rate of a testpmd before 20.08 overflows")
+			p.note(b.Line, NoteWindow)
 		}
 	}
 	rx, _ := p.log.Frames(i)
 	if rx > 0 && h.frame > 0 && (rx > h.frame+0.5 || rx < h.frame-0.5) {
-		p.note(b.Line, "another size than between the blocks before")
+		p.note(b.Line, NoteSize)
 	}
 	if b.RxPackets != nil && b.RxBytes != nil && *b.RxPackets > 0 {
 		each := float64(*b.RxBytes) / float64(*b.RxPackets)
@@ -232,7 +241,7 @@ func (p *parser) remark(o *openBlock, h *history, first bool) {
 		}
 	}
 	if p.closed > h.closed && b.RxPps != nil && *b.RxPps > 0 {
-		p.note(b.Line, "the vhost peer had left: the rates' window covers time in which nothing was sent")
+		p.note(b.Line, NoteLeft)
 	}
 	if h.event && !first {
 		p.note(b.Line, "a link or queue event came since the block before")
