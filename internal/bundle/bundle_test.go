@@ -16,11 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sweep/internal/agent"
 	"sweep/internal/audit"
 	"sweep/internal/plan"
 	"sweep/internal/results"
-	"sweep/internal/sample"
 )
 
 // planted are names that a run's files may hold; none may be in an archive.
@@ -73,8 +71,7 @@ func folder(t *testing.T) string {
 	}
 	if err := f.Append(results.Trial{
 		Trial: plan.Trial{System: run.Plan.Systems[0], Boot: 1, Round: 1, Size: 64}, RxPps: 1_234_567.8,
-		Readings: []sample.Reading{{Before: agent.Time(1), After: agent.Time(2), Packets: 3}},
-		Console:  []string{console}, Ledger: &audit.Ledger{GuestSent: 3},
+		Console: []string{console}, Ledger: &audit.Ledger{GuestSent: 3},
 	}); err != nil {
 		t.Fatal(err)
 	}

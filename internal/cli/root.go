@@ -45,6 +45,7 @@ func newRootCommand(version string, args []string) *cobra.Command {
 	root.AddCommand(
 		newCostCommand(version, args),
 		newReportCommand(),
+		newCompareCommand(),
 		newParseCommand(),
 		newExplainCommand(),
 		newCleanCommand(),

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"sweep/internal/bundle"
+	"sweep/internal/results"
+	"sweep/internal/verdict"
+	"sweep/sizes"
+)
+
+// openedRun is a run's folder, or an archive of one, that was read.
+type openedRun struct {
+	name string // as it was given
+	dir  string
+	run  results.Run
+
+	trials   []results.Trial
+	problems []string // of lines that are damaged
+	done     func() error
+}
+
+// openRun reads a run's folder or an archive of it. What is damaged in it is
+// said on the command's standard error, and the rest counts.
+func openRun(cmd *cobra.Command, path string) (openedRun, error) {
+	o := openedRun{name: path}
+	var err error
+	if o.dir, o.done, err = bundle.Open(path); err != nil {
+		return o, runError(err)
+	}
+	if o.run, o.trials, o.problems, err = results.Load(o.dir); err != nil {
+		return o, runError(errors.Join(err, o.done()))
+	}
+	for _, p := range o.problems {
+		fmt.Fprintln(cmd.ErrOrStderr(), "sweep:", p)
+	}
+	if _, err := results.LoadCosts(o.dir); err == nil {
+		return o, errors.Join(withExit(exitUsage, fmt.Errorf("%s holds counts of `sweep cost`, not rates: `sweep report` prints them", path)), o.done())
+	}
+	return o, nil
+}
+
+// runError is an error of opening a run: a path that isn't there is wrong
+// usage.
+func runError(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return withExit(exitUsage, err)
+	}
+	return withExit(exitFailed, err)
+}
+
+// measured is the run as package verdict takes it.
+func (o openedRun) measured() verdict.Measured {
+	return verdict.Measured{Run: o.run, Trials: o.trials}
+}
+
+// end takes away what was unpacked, and is the exit code of a run that was
+// read: 1 where something in it is damaged.
+func (o openedRun) end() error {
+	if err := o.done(); err != nil {
+		return withExit(exitFailed, err)
+	}
+	if len(o.problems) > 0 {
+		return withExit(exitFailed, nil)
+	}
+	return nil
+}
+
+// rules are what verdicts about a run hold to.
+func (o openedRun) rules() verdict.Rules {
+	return verdict.Rules{LineRate: sizes.LinkRate(o.run.Plan.Wire)}
+}
+
+// judged is what the run's own tests say.
+func (o openedRun) judged() verdict.Verdict {
+	return verdict.Judge(o.run, o.trials, o.rules())
+}
