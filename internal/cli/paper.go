@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sweep/internal/reproduce"
+)
+
+func newPaperCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "paper DIR",
+		Short: "Hold a run against the published figure's 24 points",
+		Long: `Hold a run, a folder of results or an archive of 'sweep bundle', against the 24
+points of Figure 19 of the EuroSys'21 paper on Unikraft. Each is
+
+  reproduced      the run's 95 % interval, widened by 3 % at either end, holds it
+  not reproduced  it doesn't
+  not comparable  the run can say nothing of it, and why: the guest ran in an
+                  emulator, pollers shared a CPU, the run has no interval, or the
+                  value is a 10GbE cable's (16 of the 24) and the run has none
+
+Then come the figure's claims, by the run's own tests, and a checklist for a
+reviewer of artifacts (ACM's badges: available, functional, reproduced) with what
+the run shows for each line, and what no run can show.
+
+The exit code is 0 whatever came out, 1 where something in the folder is damaged,
+2 for wrong usage.`,
+		Example: `  sweep paper results/DIR
+  sweep paper theirs.tar.gz --format markdown`,
+		Args: func(_ *cobra.Command, args []string) error {
+			var wrong complaints
+			if len(args) != 1 {
+				wrong.add(fmt.Errorf("paper takes one run, a folder or an archive; %d were given", len(args)))
+			}
+			for _, a := range args {
+				if _, err := os.Stat(a); err != nil {
+					wrong.add(err)
+				}
+			}
+			if !slices.Contains(reproduce.Formats(), format) {
+				wrong.add(fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(reproduce.Formats(), ", ")))
+			}
+			return wrong.err()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := openRun(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			r := reproduce.Of(o.name, o.run, o.trials, o.judged(), reproduce.Evidence{})
+			if err := reproduce.Write(cmd.OutOrStdout(), format, r); err != nil {
+				return errors.Join(withExit(exitFailed, err), o.done())
+			}
+			return o.end()
+		},
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%v", err) })
+	c.Flags().StringVar(&format, "format", "table", "how it is printed: "+strings.Join(reproduce.Formats(), ", "))
+	return c
+}
