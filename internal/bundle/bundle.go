@@ -181,7 +181,7 @@ func manifest(files []file, replaced []Replacement) []byte {
 	for _, r := range replaced {
 		kinds[r.What]++
 	}
-	for _, kind := range []string{"home folder", "host name", "user name", "word", "MAC address", "IP address"} {
+	for _, kind := range Kinds() {
 		if n := kinds[kind]; n > 0 {
 			fmt.Fprintf(&b, "# Replaced, each by one of its length: %d %s%s\n", n, kind, plural(n, kind))
 		}

@@ -59,6 +59,11 @@ type Replacement struct {
 	Times int    `json:"times"`
 }
 
+// Kinds are what a Replacement can be of.
+func Kinds() []string {
+	return []string{"home folder", "host name", "user name", "word", "MAC address", "IP address"}
+}
+
 // Left is a name that is still there.
 type Left struct {
 	Was string `json:"was"`
@@ -310,11 +315,16 @@ func (r *replacer) mac(match []byte, left, right bool) string {
 	if prefix != "" {
 		return prefix + m.With
 	}
-	var pairs []string
-	for p := range slices.Chunk([]byte(m.With), 2) {
-		pairs = append(pairs, string(p))
+	return pairs(m.With, string(match[2]))
+}
+
+// pairs are digits as a MAC address has them.
+func pairs(digits, between string) string {
+	var out []string
+	for p := range slices.Chunk([]byte(digits), 2) {
+		out = append(out, string(p))
 	}
-	return strings.Join(pairs, string(match[2]))
+	return strings.Join(out, between)
 }
 
 // ipv6 finds an address in what has two colons: also behind "addr:" and before
@@ -376,7 +386,9 @@ func (r *replacer) replaced() []Replacement {
 		}
 	}
 	for _, m := range r.macs {
-		out = append(out, *m)
+		shown := *m
+		shown.With = pairs(m.With, ":")
+		out = append(out, shown)
 	}
 	for _, i := range r.ips {
 		out = append(out, *i)

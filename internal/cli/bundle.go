@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -88,11 +89,29 @@ wrong usage.`,
 	return c
 }
 
+// named is how many addresses of a kind are named; the others are counted.
+const named = 3
+
 // writeMade says what an archive holds and no longer holds.
 func writeMade(w io.Writer, file string, made bundle.Made) {
 	fmt.Fprintf(w, "%s: %d files, %d trials; read again, it holds what the folder does\n", file, made.Files, made.Trials)
-	for _, r := range made.Replaced {
-		fmt.Fprintf(w, "replaced: %s %s by %s, %d times\n", r.What, r.Was, r.With, r.Times)
+	for _, kind := range bundle.Kinds() {
+		var of []string
+		times := 0
+		for _, r := range made.Replaced {
+			if r.What == kind {
+				of = append(of, r.Was+" by "+r.With)
+				times += r.Times
+			}
+		}
+		more := ""
+		if n := len(of); strings.HasSuffix(kind, "address") && n > named {
+			more = fmt.Sprintf(", and %d more", n-named)
+			of = of[:named]
+		}
+		if len(of) > 0 {
+			fmt.Fprintf(w, "replaced: %s: %s%s; %d times\n", kind, strings.Join(of, ", "), more, times)
+		}
 	}
 	if len(made.Replaced) == 0 {
 		fmt.Fprintln(w, "replaced: nothing, for none of the names was there")
