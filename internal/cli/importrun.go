@@ -131,7 +131,7 @@ why, are printed with their line.`,
 	fl.IntVar(&by.Port, "port", imported.AnyPort, "the port that received them (default the only one that did)")
 	fl.IntVar(&by.Size, "size", 0, "the frames' size in bytes without FCS, where the log can't tell")
 	fl.BoolVar(&by.FCS, "fcs", false, fmt.Sprintf("the port's byte counters hold the FCS, so a frame has %d bytes less", sizes.FCS))
-	fl.Lookup("port").DefValue = ""
+	fl.Lookup("port").DefValue = "0" // pflag shows no default then; -1 would say nothing
 	return c
 }
 
