@@ -57,7 +57,7 @@ damaged, 2 for wrong usage.`,
 			if err != nil {
 				return errors.Join(err, a.done())
 			}
-			between := verdict.Between(a.measured(), b.measured(), a.rules())
+			between := verdict.Between(a.measured(), b.measured(), together(a, b))
 			side := func(o openedRun) compare.Side {
 				return compare.Side{Name: o.name, Run: o.run, Trials: o.trials, Verdict: o.judged()}
 			}

@@ -75,6 +75,13 @@ func (o openedRun) rules() verdict.Rules {
 	return verdict.Rules{LineRate: sizes.LinkRate(o.run.Plan.Wire)}
 }
 
+// together are the rules for two runs. Where one has a link and the other has
+// none, the link's limit holds for both: a point too many that is not compared
+// does less harm than one of a cable that is taken for a guest's.
+func together(a, b openedRun) verdict.Rules {
+	return verdict.Rules{LineRate: max(a.rules().LineRate, b.rules().LineRate)}
+}
+
 // judged is what the run's own tests say.
 func (o openedRun) judged() verdict.Verdict {
 	return verdict.Judge(o.run, o.trials, o.rules())

@@ -178,11 +178,26 @@ func missing(a, b Rate) string {
 // images, plan. Where a record names the guests' images by their sums, where
 // they lay doesn't matter; nor do the seed and the time.
 func differences(a, b results.Run) []Difference {
-	return differing(nil, flatRun(a), flatRun(b))
+	x, y := flatRun(a), flatRun(b)
+	if a.Imported != "" || b.Imported != "" {
+		// Of an imported run nobody knows them, which is worth one line.
+		for _, r := range []struct {
+			run  results.Run
+			flat map[string]string
+		}{{a, x}, {b, y}} {
+			maps.DeleteFunc(r.flat, func(what, _ string) bool {
+				return what != "imported" && !strings.HasPrefix(what, "plan, ") || what == "plan, duration"
+			})
+			if r.run.Imported == "" {
+				r.flat["machine, set-up, images and duration"] = "in the record"
+			}
+		}
+	}
+	return differing(nil, x, y)
 }
 
 func flatRun(r results.Run) map[string]string {
-	if r.Placement.Share == "" && r.Imported == "" {
+	if r.Placement.Share == "" {
 		r.Placement.Share = "nothing"
 	}
 	images := map[string]results.Image{}

@@ -62,7 +62,7 @@ func sides() (a, b Side, between verdict.Verdict) {
 		trial(lx, 1500, 5e5, more), trial(lx, 64, 2e6, more), trial(uk, 64, 2e6, more), trial(uk, 128, 1e6, more),
 	}}
 	between = verdict.Verdict{
-		Family: "over the 2 points that both runs have",
+		Family: "one comparison, nothing to correct: linux-dpdk/vhost-user at 64 B",
 		Comparisons: []verdict.Comparison{
 			{A: lx, B: lx, Size: 64, Outcome: verdict.Faster, Because: "p = 0.0087; not interleaved", Ratio: 1.9912, P: 0.0087, Interval: &stats.Interval{Low: 1.97, High: 2.01, Confidence: 0.95}},
 			{A: uk, B: uk, Size: 64, Outcome: verdict.NotCompared, Because: "pollers shared a CPU"},
@@ -144,6 +144,28 @@ func TestPoints(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// Of an imported run nobody knows the machine: that is one line, and not one of
+// a machine with 0 CPUs.
+func TestImportedSide(t *testing.T) {
+	a, b, _ := sides()
+	b.Run = results.Run{Imported: "a log", Plan: plan.Plan{Sizes: []int{64}, Systems: []plan.System{uk, lx}, Trials: 7, Wire: "unknown"}}
+	var got []string
+	for _, d := range differences(a.Run, b.Run) {
+		got = append(got, d.about()+": "+d.A+" | "+d.B)
+	}
+	want := []string{
+		"imported: ? | a log",
+		"machine, set-up, images and duration: in the record | ?",
+		"plan, wire: memif | unknown",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := differences(b.Run, b.Run); len(d) > 0 {
+		t.Errorf("an imported run differs from itself: %+v", d)
 	}
 }
 

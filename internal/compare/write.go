@@ -126,7 +126,7 @@ func writePoints(w io.Writer, markdown bool, c Comparison) error {
 	}
 	fmt.Fprintf(w, "%sMpps are medians over the boots, with their intervals in brackets; sizes are in bytes without FCS. A ratio without an interval is that of the medians.\n", item)
 	if c.Family != "" {
-		fmt.Fprintf(w, "%sThe verdicts are corrected over %s.\n", item, strings.TrimPrefix(strings.TrimSuffix(c.Family, "."), "over "))
+		fmt.Fprintf(w, "%sThe tests' family: %s.\n", item, strings.TrimSuffix(c.Family, "."))
 	}
 	for i, why := range whys {
 		fmt.Fprintf(w, "%s[%d] %s.\n", item, i+1, strings.TrimSuffix(why, "."))

@@ -200,8 +200,8 @@ func findingsLine(trials []results.Trial) Line {
 		texts = append(texts, fmt.Sprintf("%s (%d)", text, count[text]))
 	}
 	switch {
-	case len(rated(trials)) == 0:
-		l.Answer = CantSay
+	case !slices.ContainsFunc(rated(trials), func(t results.Trial) bool { return t.Ledger != nil }):
+		l.Answer, l.Shown = CantSay, "no trial was audited"
 	case len(texts) > 0:
 		l.Answer, l.Shown = InPart, list(texts)
 	}

@@ -209,6 +209,24 @@ func TestChecklist(t *testing.T) {
 	}
 }
 
+// Nobody audited what was imported.
+func TestImportedIsNotAudited(t *testing.T) {
+	run, trials, v := cable()
+	run.Imported = "a log"
+	for i := range trials {
+		trials[i].Ledger, trials[i].BytesPerPacket = nil, 0
+	}
+	for _, b := range Of("x", run, trials, v, Evidence{}).Badges {
+		for _, l := range b.Lines {
+			if strings.Contains(l.Asked, "audits") || strings.Contains(l.Asked, "add up") || strings.Contains(l.Asked, "size") {
+				if l.Answer != CantSay {
+					t.Errorf("%s: %s, %s", l.Asked, l.Answer, l.Shown)
+				}
+			}
+		}
+	}
+}
+
 func TestGolden(t *testing.T) {
 	run, trials, v := cable()
 	// A lab with KVM: vhost-net alone can be held against the figure; one of
