@@ -199,7 +199,7 @@ func TestPlaceholders(t *testing.T) {
 // A word that only looks like a name within another stays; in JSON the n of a
 // line feed is no letter of the word behind it.
 func TestBoundaries(t *testing.T) {
-	r, err := newReplacer(Names{Hosts: []string{"ada"}, Users: []string{"received"}}, []file{{"trials.jsonl", []byte(`{"server_received":7}`)}})
+	r, err := newReplacer(Names{Hosts: []string{"ada"}, Users: []string{"received", "river", "packets"}}, []file{{"trials.jsonl", []byte(`{"server_received":7,"driver":""}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,6 +207,8 @@ func TestBoundaries(t *testing.T) {
 		"Canada":                       "Canada",
 		"ada.example":                  "h1x.example",
 		`"x\nada\u001bada\u001b[Kada"`: `"x\nh1x\u001bh1x\u001b[Kh1x"`,
+		`{"driver":"by river"}`:        `{"driver":"by user1"}`,
+		"RX-packets: 7":                "RX-packets: 7",
 		`{"server_received":1}`:        `{"server_received":1}`,
 	} {
 		if got := string(r.apply([]byte(in))); got != want {

@@ -188,6 +188,8 @@ func vocabulary(files []file) map[string]bool {
 		}
 	}
 	add("run trials tape costs counters commands console times " + manifestName)
+	// What testpmd's statistics are found by.
+	add("testpmd show nic statistics for port rx tx packets missed bytes errors nombuf throughput since last pps bps")
 	for _, f := range files {
 		if ext := filepath.Ext(f.name); ext != ".json" && ext != ".jsonl" {
 			continue
