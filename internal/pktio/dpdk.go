@@ -153,6 +153,7 @@ func (s *Sender) Begin(rate, count uint64) {
 	s.c.packets, s.c.full, s.c.late, s.c.skipped, s.c.is_late = 0, 0, 0, 0, 0
 	s.ticks = C.pktio_ticks()
 	s.c.begun = C.pktio_now()
+	s.c.now = s.c.begun
 }
 
 // Poll sends for so long, or until the count is reached.
@@ -161,11 +162,11 @@ func (s *Sender) Poll(d time.Duration) { C.pktio_send(s.c, C.pktio_now()+C.uint6
 // End ends what Begin began.
 func (s *Sender) End() { C.pktio_send_end(s.c) }
 
-// Sent is what was sent since Begin.
+// Sent is what was sent since Begin, as it was when Poll last looked at the clock.
 func (s *Sender) Sent() Sent {
 	return Sent{
 		Packets: uint64(s.c.packets), Full: uint64(s.c.full), Late: uint64(s.c.late), Skipped: uint64(s.c.skipped),
-		Time: time.Duration(C.pktio_now() - s.c.begun), Ticks: uint64(C.pktio_ticks() - s.ticks),
+		Time: time.Duration(s.c.now - s.c.begun), Ticks: uint64(C.pktio_ticks() - s.ticks),
 	}
 }
 

@@ -60,6 +60,7 @@ struct pktio_sender {
 	uint64_t count; /* frames to hand over; 0 is no end */
 	uint64_t begun; /* when the first deadline was set */
 
+	uint64_t now;     /* when what follows was true */
 	uint64_t packets; /* handed to the driver */
 	uint64_t full;    /* times that it had not room for all it was offered */
 	uint64_t late;    /* times that it came more than a millisecond late */

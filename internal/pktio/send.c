@@ -59,10 +59,9 @@ static void offer(struct pktio_sender *s, uint64_t most)
 
 void pktio_send(struct pktio_sender *s, uint64_t until)
 {
-	uint64_t now = pktio_now();
-
-	while (now < until && (!s->count || s->packets < s->count)) {
-		uint64_t n = s->rate ? backlog(s, now) : PKTIO_BURST;
+	s->now = pktio_now();
+	while (s->now < until && (!s->count || s->packets < s->count)) {
+		uint64_t n = s->rate ? backlog(s, s->now) : PKTIO_BURST;
 
 		if (n > PKTIO_BURST)
 			n = PKTIO_BURST;
@@ -72,7 +71,7 @@ void pktio_send(struct pktio_sender *s, uint64_t until)
 			offer(s, n);
 		else
 			rte_pause();
-		now = pktio_now();
+		s->now = pktio_now();
 	}
 }
 

@@ -154,7 +154,8 @@ func (c *conversation) send(size int, count uint64, d time.Duration) error {
 		s.Poll(slice)
 		sent := s.Sent()
 		if count > 0 && sent.Packets >= count || d > 0 && sent.Time >= d || c.told(count > 0 || d > 0) {
-			c.counters("stopped", size, sent)
+			c.catchUp(count)
+			c.counters("stopped", size, s.Sent())
 			return nil
 		}
 		if sent.Time >= nextSecond {
@@ -169,6 +170,25 @@ func (c *conversation) send(size int, count uint64, d time.Duration) error {
 			}
 		}
 	}
+}
+
+// catchUp sends what is due when a sender is to stop, for it may have come late
+// just then: the mean rate holds up to the last frame. A port that takes no more
+// must not keep it from stopping.
+func (c *conversation) catchUp(count uint64) {
+	const most = 100 * time.Millisecond
+	for end := c.sender.Sent().Time + most; ; c.sender.Poll(poll / 100) {
+		n := c.sender.Sent()
+		if n.Packets+n.Skipped >= due(c.options.Rate, n.Time) || count > 0 && n.Packets >= count || n.Time >= end {
+			return
+		}
+	}
+}
+
+// due is how many frames should be out after a time, as send.c has it.
+func due(rate uint64, t time.Duration) uint64 {
+	ns := uint64(t)
+	return ns/1e9*rate + ns%1e9*rate/1e9
 }
 
 // peerDeadline is how long a sender waits for somebody at the other end. Where
