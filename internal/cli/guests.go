@@ -25,6 +25,10 @@ type guestFlags struct {
 	own          []string
 	kernelSender string
 	memory       int
+
+	// also are systems that can be asked for by name, and are none of those
+	// that are measured where nothing is asked for.
+	also []plan.System
 }
 
 func (g *guestFlags) add(c *cobra.Command) {
@@ -62,7 +66,7 @@ func (g *guestFlags) catalog(build string, wrong *complaints) (c systems.Catalog
 	}
 	wrong.add(linux.CheckSender(g.kernelSender))
 	taken := map[string]bool{}
-	for _, s := range plan.Known() {
+	for _, s := range append(plan.Known(), g.also...) {
 		taken[s.Guest] = true
 	}
 	for _, text := range g.own {
@@ -79,7 +83,7 @@ func (g *guestFlags) catalog(build string, wrong *complaints) (c systems.Catalog
 	}
 	if g.systems != "" {
 		var err error
-		asked, err = plan.ParseSystems(g.systems, c.Known())
+		asked, err = plan.ParseSystems(g.systems, append(c.Known(), g.also...))
 		wrong.add(err)
 	}
 	return c, asked

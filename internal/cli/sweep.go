@@ -25,6 +25,7 @@ import (
 // sweepFlags are the main command's flags as they are typed.
 type sweepFlags struct {
 	guests   guestFlags
+	truth    truthFlags
 	sizes    string
 	trials   int
 	duration time.Duration
@@ -72,6 +73,7 @@ hugepages and no NIC. A system is GUEST/ATTACHMENT, such as linux-dpdk/vhost-use
 	fl.IntVar(&f.trials, "trials", 1, "boots of each system; each is measured at every size")
 	fl.DurationVar(&f.duration, "duration", 5*time.Second, "how long the counters are watched at each size")
 	fl.StringVar(&f.wire, "wire", "memif", "what joins forwarder and client: "+strings.Join(testbed.Wires(), " or "))
+	f.truth.add(c, &f.guests)
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of the order of sizes within each boot (default another one each time; it is in the record)")
 	fl.StringVar(&f.results, "results", "", "folder for the record (default results/TIME)")
 	addFormat(c, &f.format)
@@ -105,6 +107,7 @@ func (f sweepFlags) options(version string, args []string) (run.Options, error) 
 	if err := f.guests.options(&o, &wrong); err != nil {
 		return o, err
 	}
+	f.truth.options(&o, &wrong)
 	wrong.add(o.Plan.Check())
 	wrong.add(checkFormat(f.format))
 	for o.Plan.Seed == 0 {

@@ -85,7 +85,8 @@ type Plan struct {
 	Trials   int           `json:"trials"`      // blocks: boots a system; each sees all sizes
 	Duration time.Duration `json:"duration_ns"` // how long the counters are watched at each size
 	Wire     string        `json:"wire"`
-	Seed     uint64        `json:"seed"` // of the order of the systems within a block and of the sizes within each boot
+	Fault    string        `json:"fault,omitempty"` // what a relay in the wire plants ("none": a relay and no fault); "": no relay
+	Seed     uint64        `json:"seed"`            // of the order of the systems within a block and of the sizes within each boot
 
 	// Precision is how narrow each point's interval must be: half its width,
 	// as a share of the point's median. 0 where Trials alone says when a run

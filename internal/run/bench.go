@@ -9,7 +9,6 @@ import (
 
 	"sweep/client"
 	"sweep/internal/agent"
-	"sweep/internal/console"
 	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
@@ -40,6 +39,7 @@ type bench struct {
 	server   *server.Server
 	client   *client.Client
 	vm       *qemu.VM
+	wire     *testbed.Line
 	sender   guest.Sender
 	settings results.Settings
 	busy     *busyWatch
@@ -70,7 +70,7 @@ func (l *Lab) lay(name string, dir string, wrap []string) layout {
 	vm := l.Guests[name].VM()
 	vm.Accel, vm.CPU = l.Accel.Name, qemu.CPUModel(l.Accel.Name)
 	vm.Net = append(port.Netdev(net), vhost.NIC{MAC: guestMAC, Queue: queue, NoMSIX: l.Accel.Name == "tcg"}.Device(net)...)
-	return layout{
+	y := layout{
 		server:     server.Config{Port: port, Wire: serverEnd},
 		client:     client.Config{Wire: clientEnd},
 		serverHost: host(l.Placement.Forwarder),
@@ -80,6 +80,10 @@ func (l *Lab) lay(name string, dir string, wrap []string) layout {
 		// virtual CPU is pinned once its thread is there.
 		vmSpec: agent.Spec{Name: "guest", Argv: vm.Argv(), Slice: l.Placement.Slice()},
 	}
+	if p, ok := l.Guests[name].(guest.Process); ok {
+		y.instead(p, guest.Host{Socket: port.Socket, MAC: guestMAC, Queue: queue, CPU: l.Placement.Guest, Dir: dir})
+	}
+	return y
 }
 
 // open makes what a boot writes to: a transcript for each process, and a folder
@@ -122,17 +126,17 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	if err != nil {
 		return err
 	}
-	wrap, down, err := testbed.Up(ctx, l.Agent, l.Wire, logs["wire"])
+	wire, err := testbed.Up(ctx, l.Agent, l.Wire, dir, l.Placement, logs["wire"])
 	if err != nil {
 		return err
 	}
-	undo.add(down)
-	lay := l.lay(b.System.Guest, dir, wrap)
-	if err := recordCommands(f, b, lay.commands()); err != nil {
+	undo.add(wire.Down)
+	lay := l.lay(b.System.Guest, dir, wire.Enter)
+	if err := recordCommands(f, b, append(l.relayCommand(dir), lay.commands()...)); err != nil {
 		return err
 	}
 
-	bench := &bench{lab: l}
+	bench := &bench{lab: l, wire: wire}
 	if bench.busy, err = watchBusy(ctx, l.Agent, l.Placement.Pollers()); err != nil {
 		return err
 	}
@@ -157,7 +161,7 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	if bench.sender, err = l.Guests[b.System.Guest].Attach(boot, bench.vm.Console); err != nil {
 		return err
 	}
-	if err := l.pinGuest(ctx, bench.vm); err != nil {
+	if err := l.pin(ctx, lay, bench.vm); err != nil {
 		return err
 	}
 	if s := l.Placement.Slice(); s > 0 {
@@ -169,6 +173,7 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 		bench.busy.ours(waker.Identity())
 	}
 	bench.busy.ours(bench.server.Identity(), bench.client.Identity(), bench.vm.Identity())
+	bench.busy.ours(wire.Processes()...)
 	bench.settings, err = bench.describe(ctx, lay)
 	if err != nil {
 		return err
@@ -240,7 +245,7 @@ func (b *bench) halt(ctx context.Context) error {
 
 // transcriptErrs are what of the consoles' words is not on disk.
 func (b *bench) transcriptErrs() (warnings []string) {
-	for _, c := range []*console.Console{b.vm.Console, b.server.Console(), b.client.Console()} {
+	for _, c := range b.consoles() {
 		if err := c.Err(); err != nil {
 			warnings = append(warnings, err.Error())
 		}
@@ -248,10 +253,10 @@ func (b *bench) transcriptErrs() (warnings []string) {
 	return warnings
 }
 
-// dead says which of the three has ended, and how.
+// dead says which of them has ended, and how.
 func (b *bench) dead(ctx context.Context) error {
 	var errs []error
-	for _, c := range []*console.Console{b.vm.Console, b.server.Console(), b.client.Console()} {
+	for _, c := range b.consoles() {
 		if exit, ended := c.Exit(ctx); ended {
 			errs = append(errs, fmt.Errorf("the %s ended in the middle of the trial (%v)", c.Name(), exit))
 		}

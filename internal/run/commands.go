@@ -49,8 +49,8 @@ func (l *Lab) Show(w io.Writer, p plan.Plan) error {
 	fmt.Fprintf(w, "# takes:    about %v for %d boots\n", p.Expected().Round(1e9), len(p.Boots()))
 	fmt.Fprintf(w, "mkdir -m 700 %s\n", dir)
 	var wrap []string
-	if holder := l.Wire.Holder(); holder != nil {
-		fmt.Fprintf(w, "\n# the wire, in a shell of its own; HOLDER is its pid:\n%s\n", qemu.Quote(holder))
+	if holder := l.Wire.Holder(dir, l.Placement); holder != nil {
+		fmt.Fprintf(w, "\n# the wire, in a shell of its own; HOLDER is its pid:\n%s\n", pasteable(holder.Spec))
 		wrap = l.Wire.Enter("$HOLDER")
 	}
 	shown := map[plan.System]bool{}

@@ -29,7 +29,7 @@ const interval = time.Second
 // trial measures one size. The trial that it returns is whole whatever
 // happens; the error says that the bench can't be used any more.
 func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration, prog Progress) (results.Trial, error) {
-	out := results.Trial{Trial: t, Started: time.Now().UTC(), Settings: b.settings, Findings: findings(audit.Caveat, b.lab.caveats())}
+	out := results.Trial{Trial: t, Started: time.Now().UTC(), Settings: b.settings, Findings: findings(audit.Caveat, b.caveats())}
 	err := b.measure(ctx, t, duration, prog, &out)
 	out.Took = time.Since(out.Started)
 	out.Findings = append(out.Findings, findings(audit.Record, b.transcriptErrs())...)

@@ -3,6 +3,7 @@
 package systems
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"sweep/internal/bare"
 	"sweep/internal/guest"
 	"sweep/internal/linux"
+	"sweep/internal/paced"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
 	"sweep/internal/results"
@@ -26,11 +28,15 @@ type Catalog struct {
 	Own      map[string]guest.Guest // the user's own guests, by name
 
 	KernelSender string // what sends in the guest linux-kernel
+	Pace         uint64 // of the guest paced, in frames a second; 0: paced.DefaultRate
 	MemoryMiB    int    // of every guest; 0: guest.MemoryMiB
 }
 
 // Guest returns a guest by its name.
 func (c Catalog) Guest(name string) (guest.Guest, bool) {
+	if name == paced.Name {
+		return paced.New(c.Build, cmp.Or(c.Pace, paced.DefaultRate)), true // a process: it is given no memory
+	}
 	g, ok := c.guest(name)
 	if ok && c.MemoryMiB > 0 {
 		g = sized{g, c.MemoryMiB}
@@ -109,6 +115,8 @@ func (c Catalog) Missing(ctx context.Context, a agent.Agent, s plan.System) erro
 		return errors.New("there is no Unikraft image; ./prepare.sh --unikraft DIR builds one in a checkout of Unikraft v0.17, ./prepare.sh where kraft is installed, and --unikraft-image FILE takes any (docs/unikraft.md)")
 	case c.Own[s.Guest] != nil:
 		return err
+	case s.Guest == paced.Name:
+		return fmt.Errorf("%w; ./prepare.sh --tests makes it (docs/pktio.md)", err)
 	default:
 		return fmt.Errorf("its image is not whole (%w); ./prepare.sh builds it", err)
 	}
