@@ -39,7 +39,7 @@ type bench struct {
 	server   *server.Server
 	client   *client.Client
 	vm       *qemu.VM
-	wire     *testbed.Line
+	relay    *testbed.Relay // nil where the wire has none
 	sender   guest.Sender
 	settings results.Settings
 	busy     *busyWatch
@@ -126,17 +126,17 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	if err != nil {
 		return err
 	}
-	wire, err := testbed.Up(ctx, l.Agent, l.Wire, dir, l.Placement, logs["wire"])
+	wrap, down, err := testbed.Up(ctx, l.Agent, l.Wire, logs["wire"])
 	if err != nil {
 		return err
 	}
-	undo.add(wire.Down)
-	lay := l.lay(b.System.Guest, dir, wire.Enter)
-	if err := recordCommands(f, b, append(l.relayCommand(dir), lay.commands()...)); err != nil {
+	undo.add(down)
+	lay := l.lay(b.System.Guest, dir, wrap)
+	if err := recordCommands(f, b, lay.commands()); err != nil {
 		return err
 	}
 
-	bench := &bench{lab: l, wire: wire}
+	bench := &bench{lab: l}
 	if bench.busy, err = watchBusy(ctx, l.Agent, l.Placement.Pollers()); err != nil {
 		return err
 	}
@@ -147,6 +147,9 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 		return err
 	}
 	undo.add(bench.server.Quit)
+	if err := bench.startRelay(launch, b, f, dir, &undo); err != nil {
+		return err
+	}
 	if bench.vm, err = qemu.Start(launch, l.Agent, lay.vmSpec, logs["guest"]); err != nil {
 		return err
 	}
@@ -173,7 +176,6 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 		bench.busy.ours(waker.Identity())
 	}
 	bench.busy.ours(bench.server.Identity(), bench.client.Identity(), bench.vm.Identity())
-	bench.busy.ours(wire.Processes()...)
 	bench.settings, err = bench.describe(ctx, lay)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"sweep/internal/agent"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
+	"sweep/internal/testbed"
 )
 
 // command is one that a boot runs, to show.
@@ -49,8 +50,8 @@ func (l *Lab) Show(w io.Writer, p plan.Plan) error {
 	fmt.Fprintf(w, "# takes:    about %v for %d boots\n", p.Expected().Round(1e9), len(p.Boots()))
 	fmt.Fprintf(w, "mkdir -m 700 %s\n", dir)
 	var wrap []string
-	if holder := l.Wire.Holder(dir, l.Placement); holder != nil {
-		fmt.Fprintf(w, "\n# the wire, in a shell of its own; HOLDER is its pid:\n%s\n", pasteable(holder.Spec))
+	if holder := l.Wire.Holder(); holder != nil {
+		fmt.Fprintf(w, "\n# the wire, in a shell of its own; HOLDER is its pid:\n%s\n", qemu.Quote(holder))
 		wrap = l.Wire.Enter("$HOLDER")
 	}
 	shown := map[plan.System]bool{}
@@ -72,6 +73,9 @@ func (l *Lab) Show(w io.Writer, p plan.Plan) error {
 						note = "   (last of all)"
 					}
 					fmt.Fprintf(w, "#   testpmd> %s%s\n", t, note)
+				}
+				if r, ok := l.Wire.(testbed.Relayed); ok {
+					fmt.Fprintf(w, "\n# relay\n%s\n", pasteable(r.Spec(dir, l.Placement)))
 				}
 			case "client":
 				fmt.Fprintf(w, "#   testpmd> start\n#   testpmd> show port stats %d   (every %v)\n", clientPort, interval)

@@ -5,7 +5,9 @@ import (
 
 	"sweep/internal/console"
 	"sweep/internal/guest"
+	"sweep/internal/plan"
 	"sweep/internal/qemu"
+	"sweep/internal/results"
 	"sweep/internal/testbed"
 )
 
@@ -31,22 +33,35 @@ func (l *Lab) pin(ctx context.Context, y layout, vm *qemu.VM) error {
 	return l.pinGuest(ctx, vm)
 }
 
-// consoles are those of all the bench's processes.
-func (b *bench) consoles() []*console.Console {
-	all := []*console.Console{b.vm.Console, b.server.Console(), b.client.Console()}
-	if c := b.wire.Console; c != nil {
-		all = append(all, c)
-	}
-	return all
-}
-
-// relayCommand is the wire's relay, where it has one.
-func (l *Lab) relayCommand(dir string) []command {
-	w, ok := l.Wire.(testbed.Relayed)
+// startRelay starts the wire's relay, where it has one.
+func (b *bench) startRelay(ctx context.Context, boot plan.Boot, f *results.Folder, dir string, undo *cleanups) error {
+	w, ok := b.lab.Wire.(testbed.Relayed)
 	if !ok {
 		return nil
 	}
-	return []command{{"relay, in the wire", pasteable(w.Holder(dir, l.Placement).Spec)}}
+	logs, err := openTranscripts(f, boot, "relay")
+	if err != nil {
+		return stop{err}
+	}
+	spec := w.Spec(dir, b.lab.Placement)
+	if err := recordCommands(f, boot, []command{{spec.Name, pasteable(spec)}}); err != nil {
+		return err
+	}
+	if b.relay, err = testbed.StartRelay(ctx, b.lab.Agent, spec, logs["relay"]); err != nil {
+		return err
+	}
+	undo.add(b.relay.Quit)
+	b.busy.ours(b.relay.Identity())
+	return nil
+}
+
+// consoles are those of all the bench's processes.
+func (b *bench) consoles() []*console.Console {
+	all := []*console.Console{b.vm.Console, b.server.Console(), b.client.Console()}
+	if b.relay != nil {
+		all = append(all, b.relay.Console)
+	}
+	return all
 }
 
 // caveats are what a reader must know of every number of this bench.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"sweep/internal/agent"
 	"sweep/internal/console"
@@ -25,73 +23,36 @@ type Wire interface {
 	// Ports are the two ends, for the forwarder and for the client. Sockets
 	// are made in dir.
 	Ports(dir string) (server, client testpmd.Vdev)
-	// Holder is a process that the wire lives and dies with; nil where there
-	// is none.
-	Holder(dir string, p Placement) *Holder
+	// Holder is the command of a process that the wire lives and dies with,
+	// and which says wireIsUp when it is there; nil where there is none.
+	Holder() []string
 	// Enter goes before a command whose process is to use the wire, for a
 	// holder with this pid.
 	Enter(holder string) []string
 }
 
-// Holder is a process that a wire lives and dies with.
-type Holder struct {
-	agent.Spec
-	Up string // what it prints when the wire is there
-}
+// wireIsUp is what a holder prints.
+const wireIsUp = "wire-is-up"
 
-// Line is a wire that is up.
-type Line struct {
-	// Enter goes before the commands of the processes that use the wire.
-	Enter []string
-	// Console is its holder's; nil where it has none.
-	Console *console.Console
-	holder  agent.Process
-}
-
-// Up makes a wire ready. Its sockets are in dir. What was started ends with the
-// agent, or by Down.
-func Up(ctx context.Context, a agent.Agent, w Wire, dir string, p Placement, transcript io.Writer) (*Line, error) {
-	h := w.Holder(dir, p)
-	if h == nil {
-		return &Line{}, nil
+// Up makes a wire ready and returns what goes before the commands of the
+// processes that use it. What was started ends with the agent, or by down.
+func Up(ctx context.Context, a agent.Agent, w Wire, transcript io.Writer) (enter []string, down func(context.Context) error, err error) {
+	holder := w.Holder()
+	if holder == nil {
+		return nil, func(context.Context) error { return nil }, nil
 	}
-	h.Name = "wire"
-	proc, err := a.Start(ctx, h.Spec)
+	proc, err := a.Start(ctx, agent.Spec{Name: "wire", Argv: holder})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l := &Line{Console: console.New(h.Name, proc, transcript), holder: proc}
-	if _, err := l.Console.Wait(ctx, 0, "the "+w.Name()+" wire", func(text []byte) bool {
-		return strings.Contains(string(text), h.Up)
+	down = func(ctx context.Context) error { return agent.End(ctx, proc) }
+	con := console.New("wire", proc, transcript)
+	if _, err := con.Wait(ctx, 0, "the "+w.Name()+" wire", func(text []byte) bool {
+		return strings.Contains(string(text), wireIsUp)
 	}); err != nil {
-		return nil, errors.Join(err, l.Down(context.WithoutCancel(ctx)))
+		return nil, nil, errors.Join(err, down(context.WithoutCancel(ctx)))
 	}
-	l.Enter = w.Enter(strconv.Itoa(proc.Identity().PID))
-	return l, nil
-}
-
-// Processes are the wire's.
-func (l *Line) Processes() []agent.Identity {
-	if l.holder == nil {
-		return nil
-	}
-	return []agent.Identity{l.holder.Identity()}
-}
-
-// Down takes the wire down. Its holder may say a last word.
-func (l *Line) Down(ctx context.Context) error {
-	if l.holder == nil {
-		return nil
-	}
-	if err := l.holder.Signal(ctx, syscall.SIGTERM); err != nil {
-		return err
-	}
-	ask, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	if _, err := l.holder.Wait(ask); err == nil {
-		return nil
-	}
-	return agent.End(ctx, l.holder)
+	return w.Enter(strconv.Itoa(proc.Identity().PID)), down, nil
 }
 
 // Wires are the names that NewWire takes.
@@ -120,10 +81,10 @@ type Memif struct {
 	RingExp int
 }
 
-func (Memif) Name() string                     { return "memif" }
-func (Memif) Path() sizes.Path                 { return sizes.Path{Max: maxLab} }
-func (Memif) Holder(string, Placement) *Holder { return nil }
-func (Memif) Enter(string) []string            { return nil }
+func (Memif) Name() string          { return "memif" }
+func (Memif) Path() sizes.Path      { return sizes.Path{Max: maxLab} }
+func (Memif) Holder() []string      { return nil }
+func (Memif) Enter(string) []string { return nil }
 
 // Ports implements [Wire].
 func (m Memif) Ports(dir string) (server, client testpmd.Vdev) {
@@ -131,7 +92,7 @@ func (m Memif) Ports(dir string) (server, client testpmd.Vdev) {
 	return m.end(0, "server", socket), m.end(0, "client", socket)
 }
 
-// end is a device of a process: one of the two that share a socket.
+// end is a process's device with this number, at one end of a socket.
 func (m Memif) end(number int, role, socket string) testpmd.Vdev {
 	v := testpmd.Vdev{Name: "net_memif" + strconv.Itoa(number), Args: []testpmd.Arg{
 		{Key: "role", Value: role},
@@ -167,8 +128,7 @@ func (Veth) Ports(string) (server, client testpmd.Vdev) {
 }
 
 // Holder implements [Wire].
-func (v Veth) Holder(string, Placement) *Holder {
-	const up = "wire-is-up"
+func (v Veth) Holder() []string {
 	// No IPv6: its router solicitations would be counted as frames.
 	const script = `set -e
 ip link add sweep0 type veth peer name sweep1
@@ -176,13 +136,13 @@ for end in sweep0 sweep1; do
 	echo 1 >/proc/sys/net/ipv6/conf/$end/disable_ipv6 2>/dev/null || ip link set $end addrgenmode none
 	ip link set $end up
 done
-echo ` + up + `
+echo ` + wireIsUp + `
 exec sleep infinity`
 	argv := []string{"unshare", "--net"}
 	if v.Rootless {
 		argv = append(argv, "--user", "--map-root-user")
 	}
-	return &Holder{agent.Spec{Argv: append(argv, "sh", "-c", script)}, up}
+	return append(argv, "sh", "-c", script)
 }
 
 // Enter implements [Wire].
