@@ -7,6 +7,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -103,4 +104,70 @@ func (s *Server) Halt(ctx context.Context) (testpmd.Forward, error) {
 	}
 	s.forwarding = false
 	return s.Stop(ctx)
+}
+
+// Forwarded is what the forwarding engine counted since it was last started, in
+// packets.
+type Forwarded struct {
+	Received uint64 // from the guest
+	Sent     uint64 // to the wire
+	Dropped  uint64 // for which the wire had no room
+}
+
+// Forwarded asks for what was forwarded since Forward; all 0 before that.
+func (s *Server) Forwarded(ctx context.Context) (Forwarded, error) {
+	if !s.forwarding {
+		return Forwarded{}, nil
+	}
+	r, err := s.Do(ctx, "show fwd stats all")
+	if err != nil {
+		return Forwarded{}, err
+	}
+	f := testpmd.ParseForward(r.Text)
+	if len(f.Problems) > 0 {
+		return Forwarded{}, fmt.Errorf("forward statistics of the server: %s", f.Problems[0].Message)
+	}
+	var out Forwarded
+	for _, p := range f.Ports {
+		switch p.Port {
+		case GuestPort:
+			out.Received = p.RxPackets
+		case WirePort:
+			out.Sent, out.Dropped = p.TxPackets, p.TxDropped
+		}
+	}
+	return out, nil
+}
+
+// Glimpse forwards for a moment and returns some of the frames that came from
+// the guest meanwhile, as testpmd printed them. It is for before Forward; the
+// client must be there.
+//
+// start and stop are typed together: testpmd prints some hundred bytes a frame,
+// and would print megabytes until an answer was read and the next command typed.
+func (s *Server) Glimpse(ctx context.Context) (frames []testpmd.Frame, err error) {
+	if _, err := s.Do(ctx, "set verbose 1"); err != nil {
+		return nil, err
+	}
+	con := s.Console()
+	mark := con.Mark()
+	if err := con.Type(ctx, "start\nstop\n"); err != nil {
+		return nil, err
+	}
+	text, err := con.Wait(ctx, mark, "the end of a moment's forwarding", func(text []byte) bool {
+		_, stopped, ok := bytes.Cut(text, []byte("Telling cores to stop"))
+		return ok && bytes.Contains(stopped, []byte("Done.")) && bytes.Contains(stopped, []byte(testpmd.Prompt))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Do(ctx, "set verbose 0"); err != nil {
+		return nil, err
+	}
+	for _, f := range testpmd.ParseVerbose(text) {
+		if !f.Sent && f.Port == GuestPort {
+			frames = append(frames, f)
+		}
+	}
+	return frames, nil
 }

@@ -51,6 +51,9 @@ type Agent interface {
 	// Processes lists what runs on the machine.
 	Processes(ctx context.Context) (Snapshot, error)
 
+	// Usage says what processes had of their CPUs until now.
+	Usage(ctx context.Context, pids ...int) ([]Usage, error)
+
 	// Pin binds the threads of a running process whose name starts with
 	// prefix to the given CPUs, and says how many threads that were.
 	Pin(ctx context.Context, pid int, prefix string, cpus []int) (int, error)

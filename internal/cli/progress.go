@@ -107,3 +107,5 @@ func (t *text) Load() string {
 	}
 	return ""
 }
+
+func (l *lines) Block(int, []string) {}

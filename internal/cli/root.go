@@ -49,6 +49,7 @@ func newRootCommand(version string, args []string) *cobra.Command {
 		newPaperCommand(),
 		newBundleCommand(),
 		newImportCommand(version, args),
+		newReplayCommand(),
 		newParseCommand(),
 		newExplainCommand(),
 		newCleanCommand(),

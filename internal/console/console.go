@@ -36,13 +36,22 @@ type arrival struct {
 	at  agent.Time
 }
 
-// New starts to drain the process's terminal into transcript. name is what
-// errors call the program.
+// Recorder is a transcript that keeps the time of each piece, too.
+type Recorder interface {
+	Record(agent.Chunk) error
+}
+
+// New starts to drain the process's terminal into transcript, which may be a
+// [Recorder]. name is what errors call the program.
 func New(name string, proc agent.Process, transcript io.Writer) *Console {
 	c := &Console{name: name, proc: proc, grown: make(chan struct{})}
+	record := func(chunk agent.Chunk) error { _, err := transcript.Write(chunk.Data); return err }
+	if r, ok := transcript.(Recorder); ok {
+		record = r.Record
+	}
 	go func() {
 		for chunk := range proc.Output() {
-			_, err := transcript.Write(chunk.Data)
+			err := record(chunk)
 			c.mu.Lock()
 			if err != nil && c.lost == nil {
 				c.lost = err

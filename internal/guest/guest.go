@@ -32,6 +32,9 @@ type Sender interface {
 	// Send starts to send packets of this size, in bytes without FCS, as fast
 	// as the guest can, and verifies that it does.
 	Send(ctx context.Context, size int) error
+	// Few sends some packets of this size and stops: no more than the NIC's
+	// ring has room for, because nobody need take them.
+	Few(ctx context.Context, size int) error
 	// Halt stops sending and returns the guest's own count of the packets
 	// since Send: handed to its NIC, and refused for want of room there.
 	Halt(ctx context.Context) (sent, dropped uint64, err error)

@@ -170,6 +170,19 @@ func (s *lineSender) Send(ctx context.Context, size int) error {
 	return nil
 }
 
+// fewPackets is how many packets are few: some bursts, and far less than a ring.
+const fewPackets = 64
+
+// Few implements [Sender].
+func (s *lineSender) Few(ctx context.Context, size int) error {
+	mark, err := s.tell(ctx, fmt.Sprintf("send %d %d", size, fewPackets))
+	if err != nil {
+		return err
+	}
+	_, err = wait(ctx, s.con, mark, "the guest's count of a few packets", "stopped")
+	return err
+}
+
 // Halt implements [Sender].
 func (s *lineSender) Halt(ctx context.Context) (sent, refused uint64, err error) {
 	if _, err := s.tell(ctx, "stop"); err != nil {

@@ -34,12 +34,14 @@ func soon(t *testing.T) context.Context {
 
 func TestLines(t *testing.T) {
 	con := scripted(t, hello, map[string]string{
-		"send 64":   "sweep-guest: sending size=64\r\nsweep-guest: second size=64 packets=1 full=0 errors=0 ns=1 ticks=2\r\n",
-		"stop":      "sweep-guest: stopped size=64 packets=18446744073709551615 full=7 errors=0 ns=3 ticks=4\r\n",
-		"count 64":  "sweep-guest: counted size=64 packets=2048 ticks=25664 least=401 most=402 stretches=64 uneven=0 full=0\r\n",
-		"count 128": "sweep-guest: uncounted size=128 packets=0 ticks=0 stretches=0 uneven=3 full=9\r\n",
-		"send 1515": "sweep-guest: refused a frame has 42 to 1514 bytes, without FCS\r\n",
-		"send 128":  "sweep-guest: sending size=64\r\n",
+		"send 64":    "sweep-guest: sending size=64\r\nsweep-guest: second size=64 packets=1 full=0 errors=0 ns=1 ticks=2\r\n",
+		"send 64 64": "sweep-guest: sending size=64\r\nsweep-guest: stopped size=64 packets=64 full=0 errors=0 ns=1 ticks=2\r\n",
+		"send 70 64": "sweep-guest: refused a frame of 70 bytes\r\n",
+		"stop":       "sweep-guest: stopped size=64 packets=18446744073709551615 full=7 errors=0 ns=3 ticks=4\r\n",
+		"count 64":   "sweep-guest: counted size=64 packets=2048 ticks=25664 least=401 most=402 stretches=64 uneven=0 full=0\r\n",
+		"count 128":  "sweep-guest: uncounted size=128 packets=0 ticks=0 stretches=0 uneven=3 full=9\r\n",
+		"send 1515":  "sweep-guest: refused a frame has 42 to 1514 bytes, without FCS\r\n",
+		"send 128":   "sweep-guest: sending size=64\r\n",
 	})
 	ctx := soon(t)
 	s, err := Lines{}.Attach(ctx, con)
@@ -69,6 +71,12 @@ func TestLines(t *testing.T) {
 	}
 	if err := s.Send(ctx, 128); err == nil || !strings.Contains(err.Error(), "sends 64") {
 		t.Errorf("a guest that sends another size: %v", err)
+	}
+	if err := s.Few(ctx, 64); err != nil {
+		t.Errorf("Few = %v", err)
+	}
+	if err := s.Few(ctx, 70); !errors.As(err, &refused) {
+		t.Errorf("Few of a size that it refuses: %v", err)
 	}
 	if c.Agreement() != 0.001 {
 		t.Errorf("Agreement = %v", c.Agreement())

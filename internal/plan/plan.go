@@ -129,6 +129,15 @@ func (p Plan) Block(round int) []Boot {
 	return boots
 }
 
+// Over says whether a run ends after a block, when so many points are not yet as
+// precise as they must be.
+func (p Plan) Over(round, wide int) bool {
+	if round < p.Trials {
+		return false
+	}
+	return p.Precision == 0 || wide == 0 || round >= p.MaxTrials
+}
+
 // Boots lists the boots of the first Trials blocks, in order.
 func (p Plan) Boots() []Boot {
 	var boots []Boot

@@ -34,27 +34,11 @@ func LoadCosts(path string) ([]Cost, error) { return loadLines[Cost](path, costs
 
 // appendLine adds a line to a file of the folder and syncs it to disk.
 func (f *Folder) appendLine(name string, v any) error {
-	b, err := json.Marshal(v)
+	l, err := openLines(filepath.Join(f.path, name))
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(filepath.Join(f.path, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if _, err = file.Write(append(b, '\n')); err == nil {
-		err = file.Sync()
-	}
-	if err != nil {
-		// What the disk has no room for is taken back whole.
-		return errors.Join(fmt.Errorf("write %s: %w", file.Name(), err), file.Truncate(st.Size()))
-	}
-	return nil
+	return errors.Join(l.add(v, true), l.file.Close())
 }
 
 // loadLines reads what appendLine wrote.

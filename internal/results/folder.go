@@ -1,24 +1,25 @@
 package results
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 
 	"sweep/internal/plan"
+	"sweep/internal/tape"
 )
 
 // The files of a run's folder.
 const (
 	runFile      = "run.json"
 	trialsFile   = "trials.jsonl"
+	tapeFile     = "tape.jsonl"
 	costsFile    = "costs.jsonl"
 	countersFile = "counters.jsonl"
 	commandsFile = "commands.sh"
@@ -30,10 +31,10 @@ type Folder struct {
 	path string
 
 	mu       sync.Mutex
-	trials   *os.File
-	size     int64 // of the lines in trials written whole
+	trials   *lines
+	tape     *lines
 	commands *os.File
-	consoles []*os.File
+	consoles []*transcript
 	done     []Trial
 }
 
@@ -55,16 +56,25 @@ func Create(path string, run Run) (_ *Folder, err error) {
 		return nil, err
 	}
 	f := &Folder{path: path}
-	if f.trials, err = os.OpenFile(filepath.Join(path, trialsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
-		return nil, err
-	}
-	if f.commands, err = os.OpenFile(filepath.Join(path, commandsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
+	if err := f.open(); err != nil {
 		return nil, err
 	}
 	if err := f.Update(run); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// open opens the files that grow.
+func (f *Folder) open() (err error) {
+	if f.trials, err = openLines(filepath.Join(f.path, trialsFile)); err != nil {
+		return err
+	}
+	if f.tape, err = openLines(filepath.Join(f.path, tapeFile)); err != nil {
+		return err
+	}
+	f.commands, err = os.OpenFile(filepath.Join(f.path, commandsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	return err
 }
 
 // Path is the folder's.
@@ -85,46 +95,39 @@ func (f *Folder) Command(what, line string) error {
 	return err
 }
 
-// Console opens a transcript for what a process prints. The folder closes it.
-func (f *Folder) Console(name string) (io.Writer, error) {
-	file, err := os.Create(filepath.Join(f.path, consoleDir, name+".log"))
-	if err != nil {
-		return nil, err
-	}
+// Append adds a trial that has ended and syncs it to disk.
+func (f *Folder) Append(t Trial) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.consoles = append(f.consoles, file)
-	return file, nil
-}
-
-// Append adds a trial that has ended and syncs it to disk. A line that the
-// disk has no room for is taken back whole, so that the file stays readable.
-func (f *Folder) Append(t Trial) error {
-	b, err := json.Marshal(t)
-	if err != nil {
+	if err := f.trials.add(t, true); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n, err := f.trials.Write(append(b, '\n'))
-	if err == nil {
-		err = f.trials.Sync()
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(f.path, trialsFile), err), f.trials.Truncate(f.size))
-	}
-	f.size += int64(n)
 	f.done = append(f.done, t)
 	return f.writeCSV(t.System)
 }
 
-// Close closes the files.
-func (f *Folder) Close() error {
-	errs := []error{f.trials.Close(), f.commands.Close()}
+// Record adds a line to the tape. The last line of a trial is synced to disk,
+// and all before it.
+func (f *Folder) Record(l tape.Line) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.tape.add(l, l.Whole != nil)
+}
+
+// Trials are those that have ended, the ones from before a resumption first.
+func (f *Folder) Trials() []Trial {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.done)
+}
+
+// Close closes the files.
+func (f *Folder) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	errs := []error{f.trials.file.Close(), f.tape.file.Close(), f.commands.Close()}
 	for _, c := range f.consoles {
-		errs = append(errs, c.Close())
+		errs = append(errs, c.close())
 	}
 	return errors.Join(errs...)
 }
@@ -132,14 +135,20 @@ func (f *Folder) Close() error {
 // writeCSV writes a system's file in the published format. The caller holds
 // mu.
 func (f *Folder) writeCSV(s plan.System) error {
+	return writeFile(filepath.Join(f.path, s.FileName()+".csv"), []byte(Published(f.done, s)))
+}
+
+// Published is what the trials say of a system, in the published format: a
+// header, then a line a size, the size and the median rate in Mpps.
+func Published(trials []Trial, s plan.System) string {
 	var b strings.Builder
 	b.WriteString("packetsize\trx\n")
-	for _, p := range Points(f.done) {
+	for _, p := range Points(trials) {
 		if p.System == s && p.Trials > 0 {
 			fmt.Fprintf(&b, "%d\t%.6f\n", p.Size, p.RxPps/1e6)
 		}
 	}
-	return writeFile(filepath.Join(f.path, s.FileName()+".csv"), []byte(b.String()))
+	return b.String()
 }
 
 // writeFile writes a file so that a reader, or a crash, finds either the old
@@ -161,32 +170,4 @@ func writeFile(path string, data []byte) error {
 		os.Remove(tmp)
 	}
 	return err
-}
-
-// Load reads a run's folder. Lines of trials.jsonl that are damaged are
-// returned as problems with their number; the others count.
-func Load(path string) (run Run, trials []Trial, problems []string, err error) {
-	b, err := os.ReadFile(filepath.Join(path, runFile))
-	if err != nil {
-		return run, nil, nil, fmt.Errorf("%s holds no run: %w", path, err)
-	}
-	if err := json.Unmarshal(b, &run); err != nil {
-		return run, nil, nil, fmt.Errorf("%s: %w", filepath.Join(path, runFile), err)
-	}
-	f, err := os.Open(filepath.Join(path, trialsFile))
-	if err != nil {
-		return run, nil, nil, err
-	}
-	defer f.Close()
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 64<<20)
-	for n := 1; sc.Scan(); n++ {
-		var t Trial
-		if err := json.Unmarshal(sc.Bytes(), &t); err != nil {
-			problems = append(problems, fmt.Sprintf("%s:%d: no trial: %v", filepath.Join(path, trialsFile), n, err))
-			continue
-		}
-		trials = append(trials, t)
-	}
-	return run, trials, problems, sc.Err()
 }

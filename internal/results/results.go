@@ -4,9 +4,10 @@
 //
 //	run.json           the plan, the machine, versions, what could not run
 //	trials.jsonl       a line a trial, appended and synced as it ends
+//	tape.jsonl         all that was read, with its times: what trials.jsonl follows from
 //	GUEST-ATTACHMENT.csv  the published format: packetsize<TAB>rx, in Mpps
 //	commands.sh        the exact command lines
-//	console/           what every process printed, byte by byte
+//	console/           what every process printed, byte by byte, and when
 package results
 
 import (
@@ -14,7 +15,7 @@ import (
 
 	"sweep/internal/audit"
 	"sweep/internal/plan"
-	"sweep/internal/sample"
+	"sweep/internal/tape"
 	"sweep/internal/testbed"
 )
 
@@ -34,7 +35,8 @@ type Run struct {
 	// Imported is what the run was made from where this kit did not measure
 	// it, such as "the published data of Figure 19". Such a run has no
 	// machine, its trials no readings and no ledger.
-	Imported string `json:"imported,omitempty"`
+	Imported string      `json:"imported,omitempty"`
+	Resumed  []time.Time `json:"resumed,omitempty"` // when it went on after it had ended early
 }
 
 // Skipped is a system that this machine can't run.
@@ -51,17 +53,27 @@ type Image struct {
 	InitrdSHA256 string `json:"initrd_sha256,omitempty"`
 }
 
-// Machine is what the run ran on.
+// Machine is what the run ran on. What could not be found out is empty.
 type Machine struct {
 	CPU      string `json:"cpu"`
 	CPUs     int    `json:"cpus"`
-	Kernel   string `json:"kernel"`
-	Cmdline  string `json:"cmdline"`
-	OS       string `json:"os"`
-	QEMU     string `json:"qemu"`
-	DPDK     string `json:"dpdk"`
-	MemoryKB int    `json:"memory_kb"`
-	Load     string `json:"load"` // /proc/loadavg before the run
+	SMT      string `json:"smt"`      // "on", "off", "notsupported", ...
+	NUMA     string `json:"numa"`     // nodes, such as "0" or "0-1"
+	Governor string `json:"governor"` // of the CPUs' frequency
+	// Mitigations are the kernel's answers to the processor's flaws, by the
+	// flaws' names.
+	Mitigations map[string]string `json:"mitigations"`
+	Hypervisor  bool              `json:"hypervisor"` // the machine is a virtual one itself
+
+	Kernel    string `json:"kernel"`
+	Cmdline   string `json:"cmdline"`
+	OS        string `json:"os"`
+	QEMU      string `json:"qemu"`
+	DPDK      string `json:"dpdk"`
+	MemoryKB  int    `json:"memory_kb"`
+	Hugepages string `json:"hugepages"` // reserved and their size, such as "0 x 2048 kB"
+
+	Load string `json:"load"` // /proc/loadavg before the run
 }
 
 // Trial is one trial as it ended: a line of trials.jsonl.
@@ -71,22 +83,25 @@ type Trial struct {
 	Took     time.Duration `json:"took_ns"`
 	Settings Settings      `json:"settings"`
 
-	// Readings are the client's counters by `show port stats`, Telemetry the
-	// same port's by DPDK's telemetry around them.
-	Readings  []sample.Reading `json:"readings"`
-	Telemetry []sample.Reading `json:"telemetry"`
+	// WarmUp is how long the guest sent before the window began, Window how
+	// long that was.
+	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
+	Window time.Duration `json:"window_ns,omitempty"`
 
-	Ledger *audit.Ledger `json:"ledger,omitempty"`
-
-	// RxPps is the result: packets a second that arrived, from the first and
-	// the last of Readings. ShownPps and TelemetryPps are what the other
-	// observers saw. RxError is the standard error over the readings of this
-	// one boot.
+	// RxPps is the result: packets a second that arrived in the window, by the
+	// client's counters at its two ends; RxDoubt how far off that can be, as a
+	// share; RxError the standard error over parts of the window of this one
+	// boot; ShownPps what testpmd printed as Rx-pps over the window. See
+	// [audit.Outcome].
 	RxPps          float64 `json:"rx_pps,omitempty"`
+	RxDoubt        float64 `json:"rx_doubt,omitempty"`
 	RxError        float64 `json:"rx_error,omitempty"`
 	ShownPps       float64 `json:"shown_pps,omitempty"`
-	TelemetryPps   float64 `json:"telemetry_pps,omitempty"`
 	BytesPerPacket float64 `json:"bytes_per_packet,omitempty"`
+
+	Ledger   *audit.Ledger   `json:"ledger,omitempty"`
+	Residual *audit.Residual `json:"residual,omitempty"`
+	Lengths  *audit.Lengths  `json:"lengths,omitempty"`
 
 	// Findings are what the audit found; those that make the rate no result
 	// are in Error, too.
@@ -95,6 +110,20 @@ type Trial struct {
 	// process that it is about.
 	Error   string   `json:"error,omitempty"`
 	Console []string `json:"console,omitempty"`
+}
+
+// Judge sets all that follows from a trial's tape.
+func (t *Trial) Judge(recorded *tape.Tape) {
+	o := audit.Judge(recorded)
+	t.Trial = recorded.Trial
+	t.RxPps, t.RxDoubt, t.RxError, t.ShownPps = o.RxPps, o.RxDoubt, o.RxError, o.ShownPps
+	t.WarmUp, t.Window = recorded.Times()
+	t.Ledger, t.Residual, t.Lengths = o.Ledger, o.Residual, o.Lengths
+	t.BytesPerPacket = 0
+	if o.Lengths != nil {
+		t.BytesPerPacket = o.Lengths.Counted
+	}
+	t.Findings, t.Error, t.Console = o.Findings, o.Error, recorded.Console
 }
 
 // Warnings are the findings that stand beside a rate, each once.
@@ -106,6 +135,19 @@ func (t Trial) Warnings() []string {
 		}
 	}
 	return out
+}
+
+// Unsteady says that a trial gave no rate for the one reason that it was not
+// one rate: an outcome, and no failure.
+func (t Trial) Unsteady() bool {
+	unsteady := false
+	for _, f := range t.Findings {
+		if f.Void && f.Kind != audit.Unsteady {
+			return false
+		}
+		unsteady = unsteady || f.Kind == audit.Unsteady
+	}
+	return unsteady
 }
 
 // Settings are how the arms of a trial were set up.

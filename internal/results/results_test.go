@@ -13,7 +13,6 @@ import (
 
 	"sweep/internal/audit"
 	"sweep/internal/plan"
-	"sweep/internal/sample"
 )
 
 var linuxUser = plan.System{Guest: "linux-dpdk", Attachment: "vhost-user"}
@@ -22,7 +21,7 @@ func trial(size, round int, pps float64, failure string, warnings ...string) Tri
 	return Trial{
 		Trial:    plan.Trial{System: linuxUser, Boot: round, Round: round, Size: size},
 		Started:  time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
-		Readings: []sample.Reading{{Before: 1, After: 2, Packets: 3, Bytes: 4}},
+		Residual: &audit.Residual{Wire: 3},
 		RxPps:    pps, Error: failure, Findings: standing(warnings),
 	}
 }
@@ -123,7 +122,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := old
-	limit.Cur = uint64(f.size) + 20
+	limit.Cur = uint64(f.trials.size) + 20
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
 	"sweep/internal/results"
+	"sweep/internal/tape"
 	"sweep/internal/testbed"
 	"sweep/internal/testpmd"
 	"sweep/server"
@@ -35,15 +36,17 @@ const guestMAC = "02:00:00:00:00:01"
 // bench is a guest, a forwarder and a client that are up and joined, as they
 // are for the trials of one boot.
 type bench struct {
-	lab      *Lab
-	server   *server.Server
-	client   *client.Client
-	vm       *qemu.VM
-	relay    *testbed.Relay // nil where the wire has none
-	sender   guest.Sender
-	settings results.Settings
-	busy     *busyWatch
-	running  bool // forwarder and client have started
+	lab                *Lab
+	server             *server.Server
+	client             *client.Client
+	vm                 *qemu.VM
+	relay              *testbed.Relay // nil where the wire has none
+	sender             guest.Sender
+	settings           results.Settings
+	busy               *busyWatch
+	receiving, running bool         // the client, the forwarder has started
+	frames             []tape.Frame // some of the guest's first
+	expect             string       // the Ethernet destination that they should have
 }
 
 // layout is everything that a boot starts, as pure data: what --dry-run shows
@@ -181,7 +184,51 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 		return err
 	}
 	undo.add(bench.halt)
+	if err := bench.glimpse(ctx, b.Trials[0].Size); err != nil {
+		return err
+	}
 	return do(bench)
+}
+
+// guestPeer is where guests send to: the peer of a testpmd's port 0 that was
+// told of none.
+const guestPeer = "02:00:00:00:00:00"
+
+// glimpseFrames is how many of a boot's first frames are kept.
+const glimpseFrames = 8
+
+// glimpse looks at some frames of the boot. It costs a fraction of a second, and
+// the link of the wire is up after it.
+func (b *bench) glimpse(ctx context.Context, size int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
+	defer cancel()
+	// While nobody takes them: testpmd prints some hundred bytes a frame, and
+	// would print as fast as it can for as long as frames come.
+	err := b.sender.Few(ctx, size)
+	var refused guest.Refused
+	if errors.As(err, &refused) {
+		return nil // the size, which the trial will say, or the number of packets
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.client.Receive(ctx); err != nil {
+		return err
+	}
+	b.receiving = true
+	frames, err := b.server.Glimpse(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range frames[:min(len(frames), glimpseFrames)] {
+		b.frames = append(b.frames, tape.Frame{Source: f.Source, Destination: f.Destination, EtherType: f.EtherType, Length: f.Length})
+	}
+	b.expect = guestPeer
+	if err := b.start(ctx); err != nil {
+		return err
+	}
+	_, err = b.stand(ctx, func(tape.Look) error { return nil })
+	return err
 }
 
 // pinGuest binds a machine's virtual CPUs to the guest's CPU. QEMU names their
@@ -223,11 +270,14 @@ func (b *bench) describe(ctx context.Context, lay layout) (results.Settings, err
 
 // start lets the client receive and the forwarder forward, once.
 func (b *bench) start(ctx context.Context) error {
+	if !b.receiving {
+		if err := b.client.Receive(ctx); err != nil {
+			return err
+		}
+		b.receiving = true
+	}
 	if b.running {
 		return nil
-	}
-	if err := b.client.Receive(ctx); err != nil {
-		return err
 	}
 	if err := b.server.Forward(ctx); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,24 +35,104 @@ func watchBusy(ctx context.Context, a agent.Agent, cpus []int) (*busyWatch, erro
 // ours tells the watch of processes of this run.
 func (w *busyWatch) ours(ids ...agent.Identity) { w.mine = append(w.mine, ids...) }
 
-// busyTime is a stretch of time that is watched.
-type busyTime struct {
-	watch *busyWatch
-	first agent.Snapshot
+// machineWatch looks at the machine during a trial: at processes that are none
+// of the run's, and at what a hypervisor takes.
+type machineWatch struct {
+	busy    *busyWatch
+	last    agent.Snapshot
+	began   cpuTimes
+	foreign []string // each once
 }
 
-func (w *busyWatch) begin(ctx context.Context) (busyTime, error) {
-	s, err := w.agent.Processes(ctx)
-	return busyTime{w, s}, err
+func (b *bench) watchMachine(ctx context.Context) (*machineWatch, error) {
+	m := &machineWatch{busy: b.busy}
+	var err error
+	if m.last, err = b.busy.agent.Processes(ctx); err != nil {
+		return nil, err
+	}
+	m.began, err = readCPUTimes(ctx, b.busy.agent)
+	return m, err
 }
 
-// end returns a warning for each foreign process that polled since begin.
-func (b busyTime) end(ctx context.Context) ([]string, error) {
-	last, err := b.watch.agent.Processes(ctx)
+// look compares the processes with those of the last look.
+func (m *machineWatch) look(ctx context.Context) error {
+	now, err := m.busy.agent.Processes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range m.busy.compare(m.last, now) {
+		if !slices.Contains(m.foreign, f) {
+			m.foreign = append(m.foreign, f)
+		}
+	}
+	m.last = now
+	return nil
+}
+
+// end returns the share that was stolen of the pollers' CPUs since the watch
+// began, and a sentence for each foreign process that polled.
+func (m *machineWatch) end(ctx context.Context) (stolen float64, foreign []string, err error) {
+	if err := m.look(ctx); err != nil {
+		return 0, nil, err
+	}
+	now, err := readCPUTimes(ctx, m.busy.agent)
+	if err != nil {
+		return 0, nil, err
+	}
+	return now.stolenSince(m.began, m.busy.cpus), m.foreign, nil
+}
+
+// cpuTimes are all CPUs' times since the machine started, in ticks.
+type cpuTimes map[int]cpuTime
+
+type cpuTime struct{ stolen, all uint64 }
+
+func readCPUTimes(ctx context.Context, a agent.Agent) (cpuTimes, error) {
+	r, err := a.Read(ctx, "/proc/stat")
 	if err != nil {
 		return nil, err
 	}
-	return b.watch.compare(b.first, last), nil
+	return parseCPUTimes(string(r[0].Data)), nil
+}
+
+// parseCPUTimes reads the lines of /proc/stat that begin with cpuN: user, nice,
+// system, idle, iowait, irq, softirq, steal, and two that are in the first two
+// (proc(5)).
+func parseCPUTimes(text string) cpuTimes {
+	out := cpuTimes{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 9 {
+			continue
+		}
+		cpu, err := strconv.Atoi(strings.TrimPrefix(words[0], "cpu"))
+		if err != nil {
+			continue // the sum of all, or something else
+		}
+		var t cpuTime
+		for i, w := range words[1:9] {
+			n, _ := strconv.ParseUint(w, 10, 64)
+			t.all += n
+			if i == 7 {
+				t.stolen = n
+			}
+		}
+		out[cpu] = t
+	}
+	return out
+}
+
+// stolenSince is the share of some CPUs' time that a hypervisor took.
+func (t cpuTimes) stolenSince(u cpuTimes, cpus []int) float64 {
+	var stolen, all uint64
+	for _, c := range cpus {
+		stolen += t[c].stolen - u[c].stolen
+		all += t[c].all - u[c].all
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(stolen) / float64(all)
 }
 
 func (w *busyWatch) compare(first, last agent.Snapshot) []string {
@@ -84,14 +165,18 @@ func (l *Lab) ForeignPollers(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := w.begin(ctx)
+	first, err := l.Agent.Processes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := sleep(ctx, 400*time.Millisecond); err != nil {
 		return nil, err
 	}
-	return b.end(ctx)
+	last, err := l.Agent.Processes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.compare(first, last), nil
 }
 
 // printable is a process's name, which anybody may choose, without what could

@@ -78,7 +78,7 @@ func (l *Lab) Show(w io.Writer, p plan.Plan) error {
 					fmt.Fprintf(w, "\n# relay\n%s\n", pasteable(r.Spec(dir, l.Placement)))
 				}
 			case "client":
-				fmt.Fprintf(w, "#   testpmd> start\n#   testpmd> show port stats %d   (every %v)\n", clientPort, interval)
+				fmt.Fprintf(w, "#   testpmd> start\n#   testpmd> show port stats %d   (as a window begins, and as it ends)\n", clientPort)
 			case "guest":
 				for _, size := range p.Sizes {
 					for _, t := range l.Guests[b.System.Guest].Typed(size) {

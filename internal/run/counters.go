@@ -17,6 +17,9 @@ import (
 	"sweep/server"
 )
 
+// perfWarmUp is how long the guest sends before it is counted.
+const perfWarmUp = 500 * time.Millisecond
+
 // perfWindow is how long the CPU's counters are watched.
 const perfWindow = 2 * time.Second
 
@@ -63,7 +66,7 @@ func (l *Lab) counterTrial(ctx context.Context, out *results.Counters, f *result
 // watchCounters counts for a window while the guest sends: what it took, and
 // the packets that the forwarder received of it.
 func (l *Lab) watchCounters(ctx context.Context, transcript io.Writer, vm *qemu.VM, srv *server.Server) (c perf.Counts, packets uint64, err error) {
-	if err := sleep(ctx, warmUp); err != nil {
+	if err := sleep(ctx, perfWarmUp); err != nil {
 		return c, 0, err
 	}
 	before, _, from, err := srv.Telemetry(ctx, server.GuestPort)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
 	"sweep/internal/results"
+	"sweep/internal/tape"
 	"sweep/internal/testbed"
 )
 
@@ -23,6 +25,9 @@ type Progress interface {
 	Measuring(t plan.Trial)
 	Rate(t plan.Trial, pps float64)
 	Ended(t results.Trial)
+	// Block is told when a block has ended, and which points are not yet as
+	// precise as the plan wants them.
+	Block(round int, wide []string)
 }
 
 // Lab is a machine set up to measure on: everything that the trials share.
@@ -35,16 +40,31 @@ type Lab struct {
 }
 
 // Execute carries out the plan and appends each trial to the folder as it
-// ends. A trial that fails is recorded with its reason and the run goes on;
-// the error is for what makes going on senseless: the context's end, or a
-// folder that takes no more.
-func (l *Lab) Execute(ctx context.Context, p plan.Plan, f *results.Folder, prog Progress) error {
-	for _, b := range p.Boots() {
-		if err := l.boot(ctx, p, b, f, prog); err != nil {
-			return err
+// ends; what the folder holds already is not measured again. A trial that fails
+// is recorded with its reason and the run goes on; the error is for what makes
+// going on senseless: the context's end, or a folder that takes no more. wide
+// names the points that are not yet as precise as the plan wants them.
+func (l *Lab) Execute(ctx context.Context, p plan.Plan, f *results.Folder, prog Progress, wide func([]results.Trial) []string) error {
+	done := map[plan.Trial]bool{}
+	for _, t := range f.Trials() {
+		done[t.Trial] = true
+	}
+	for round := 1; ; round++ {
+		for _, b := range p.Block(round) {
+			b.Trials = slices.DeleteFunc(b.Trials, func(t plan.Trial) bool { return done[t] })
+			if len(b.Trials) == 0 {
+				continue
+			}
+			if err := l.boot(ctx, p, b, f, prog); err != nil {
+				return err
+			}
+		}
+		names := wide(f.Trials())
+		prog.Block(round, names)
+		if p.Over(round, len(names)) {
+			return nil
 		}
 	}
-	return nil
 }
 
 // boot carries out the trials of one virtual machine.
@@ -52,13 +72,13 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 	prog.Booting(b)
 	started := time.Now()
 	record := func(t results.Trial) error {
-		prog.Ended(t)
 		if err := f.Append(t); err != nil {
 			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 				err = fmt.Errorf("%w: free some, or name a folder on another disk with --results", err)
 			}
-			return fmt.Errorf("%w; what was measured until then is kept", err)
+			return stop{fmt.Errorf("%w; what was measured until then is kept", err)}
 		}
+		prog.Ended(t)
 		return nil
 	}
 	var done int
@@ -67,10 +87,13 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 		for _, t := range b.Trials {
 			prog.Measuring(t)
 			var err error
-			last, err = bench.trial(ctx, t, p.Duration, prog)
+			last, err = bench.trial(ctx, t, p.Duration, f, prog)
+			if full := (stop{}); errors.As(err, &full) || ctx.Err() != nil {
+				return err
+			}
 			done++
-			if err := errors.Join(record(last), context.Cause(ctx)); err != nil {
-				return stop{err}
+			if err := record(last); err != nil {
+				return err
 			}
 			if err != nil {
 				return err // the bench is broken: its other trials fail for this
@@ -83,13 +106,17 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 		return end
 	}
 	// The trials that never came to be measured fail for the same reason.
+	sentence, console := Explain(err)
+	if done > 0 {
+		sentence, console = last.Error, last.Console
+	}
 	for _, t := range b.Trials[done:] {
-		failed := results.Trial{Trial: t, Started: started.UTC(), Took: time.Since(started)}
-		if done > 0 {
-			failed.Error, failed.Console = last.Error, last.Console
-		} else {
-			failed.Error, failed.Console = Explain(err)
+		rec := &recorder{folder: f, tape: tape.Tape{Trial: t, Failure: sentence, Console: console}}
+		if err := errors.Join(rec.write(tape.Line{Begin: true}), rec.end()); err != nil {
+			return err
 		}
+		failed := results.Trial{Started: started.UTC(), Took: time.Since(started)}
+		failed.Judge(&rec.tape)
 		if err := record(failed); err != nil {
 			return err
 		}

@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"sweep/internal/agent"
-	"sweep/internal/audit"
 	"sweep/internal/console"
 	"sweep/internal/guest"
 	"sweep/internal/linux"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
-	"sweep/internal/sample"
 	"sweep/internal/testbed"
 	"sweep/internal/testpmd"
 )
@@ -62,26 +60,18 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestShownMean(t *testing.T) {
-	pps := func(v uint64) sample.Reading { return sample.Reading{ShownPps: &v} }
-	// The first window began before the trial; one reading prints no rate.
-	if got := shownMean([]sample.Reading{pps(9e6), pps(100), {}, pps(300)}); got != 200 {
-		t.Errorf("shownMean = %v; want 200", got)
-	}
-	if got := shownMean([]sample.Reading{pps(5)}); got != 0 {
-		t.Errorf("shownMean of a first reading = %v; want 0", got)
-	}
-}
-
-func TestLedger(t *testing.T) {
-	before := hops{guest: testpmd.Counters{Ipackets: 5}, wire: testpmd.Counters{Opackets: 4}, client: testpmd.Counters{Ipackets: 3, Ibytes: 192}}
-	after := hops{
-		guest: testpmd.Counters{Ipackets: 105}, wire: testpmd.Counters{Opackets: 94},
-		client: testpmd.Counters{Ipackets: 83, Ibytes: 5312, Imissed: 4, Ierrors: 3, RxNombuf: 2},
-	}
-	want := audit.Ledger{ServerReceived: 100, ServerSent: 90, ClientReceived: 80, ClientBytes: 5120, ClientMissed: 4, ClientErrors: 3, ClientNombuf: 2}
-	if got := after.since(before); got != want {
-		t.Errorf("ledger %+v; want %+v", got, want)
+func TestStolen(t *testing.T) {
+	// proc(5): user nice system idle iowait irq softirq steal guest guest_nice
+	was := parseCPUTimes("cpu  1 1 1 1 1 1 1 1 1 1\ncpu0 100 0 50 800 0 0 0 50 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nintr 5\n")
+	now := parseCPUTimes("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 150 0 50 820 0 0 0 80 7 7\ncpu1 0 0 0 1100 0 0 0 0 0 0\n")
+	// CPU 0: 50 user, 20 idle, 30 stolen of 100; CPU 1: none of 100.
+	for _, tt := range []struct {
+		cpus []int
+		want float64
+	}{{[]int{0}, 0.3}, {[]int{1}, 0}, {[]int{0, 1}, 0.15}, {[]int{5}, 0}} {
+		if got := now.stolenSince(was, tt.cpus); got != tt.want {
+			t.Errorf("stolen of CPUs %v: %v; want %v", tt.cpus, got, tt.want)
+		}
 	}
 }
 

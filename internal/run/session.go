@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sweep/internal/results"
 	"sweep/internal/systems"
 	"sweep/internal/testbed"
+	"sweep/internal/verdict"
 )
 
 // Options are what a run on this machine is told.
@@ -26,6 +28,7 @@ type Options struct {
 	Plan    plan.Plan // without Systems: every one that can run
 	Wire    testbed.Wire
 	Results string // the folder to make
+	Resume  bool   // go on with the run in Results, which must be this one
 }
 
 // ErrNothing says that nothing could run, and why.
@@ -132,6 +135,7 @@ type session struct {
 	plan   plan.Plan
 	folder *results.Folder
 	record results.Run
+	was    *results.Run // the record of the run that is resumed
 }
 
 // withSession takes the machine, looks at it, calls do, and gives everything
@@ -194,7 +198,13 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	if record.Images, err = images(ctx, a, o.Catalog, p); err != nil {
 		return err
 	}
-	f, err := results.Create(folder, record)
+	var f *results.Folder
+	var was results.Run
+	if o.Resume {
+		f, was, err = results.Reopen(folder)
+	} else {
+		f, err = results.Create(folder, record)
+	}
 	if err != nil {
 		return err
 	}
@@ -208,7 +218,11 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	for _, w := range record.Warnings {
 		ui.Say("warning: " + w)
 	}
-	return do(&session{lab, p, f, record})
+	s := &session{lab: lab, plan: p, folder: f, record: record}
+	if o.Resume {
+		s.was = &was
+	}
+	return do(s)
 }
 
 // Run carries out a whole run on this machine.
@@ -222,17 +236,64 @@ func Run(ctx context.Context, o Options, ui UI) error {
 		}
 		prog, done := ui.Progress(s.plan)
 		defer done()
-		return s.lab.Execute(ctx, s.plan, s.folder, prog)
+		return s.lab.Execute(ctx, s.plan, s.folder, prog, s.wide)
 	})
 }
 
-// describe adds the machine to the record.
+// wide names the points that are not yet as precise as the plan wants them.
+func (s *session) wide(trials []results.Trial) []string {
+	if s.plan.Precision == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range verdict.Judge(s.record, trials, verdict.Rules{}).Points {
+		if !p.Narrow(s.plan.Precision) {
+			names = append(names, fmt.Sprintf("%s %d B", p.System, p.Size))
+		}
+	}
+	return names
+}
+
+// ErrChanged says that a run can't be resumed, because it would not be the same
+// run.
+type ErrChanged struct {
+	Folder  string
+	Changes []string
+}
+
+func (e *ErrChanged) Error() string {
+	return fmt.Sprintf("%s can't be resumed: its numbers and new ones would not be of the same run. What changed:\n  %s\nStart a run of its own, or put back what changed",
+		e.Folder, strings.Join(e.Changes, "\n  "))
+}
+
+// describe adds the machine to the record. A run that is resumed must find the
+// machine as it was.
 func (s *session) describe(ctx context.Context) (err error) {
 	s.record.Accel, s.record.AccelWhy = s.lab.Accel.Name, s.lab.Accel.Why
 	if s.record.Machine, err = Machine(ctx, s.lab.Agent); err != nil {
 		return err
 	}
+	if s.was == nil {
+		return s.folder.Update(s.record)
+	}
+	if changes := results.Changes(*s.was, s.record); len(changes) > 0 {
+		return &ErrChanged{s.folder.Path(), changes}
+	}
+	resumed := *s.was
+	resumed.Resumed = append(resumed.Resumed, s.record.Started)
+	resumed.Warnings = appendNew(resumed.Warnings, s.record.Warnings)
+	s.record = resumed
 	return s.folder.Update(s.record)
+}
+
+// appendNew appends what a list does not have.
+func appendNew(list, more []string) []string {
+	for _, m := range more {
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // chooseAccel finds out how virtual machines run here.

@@ -4,63 +4,111 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"sweep/internal/audit"
 	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/results"
 	"sweep/internal/sample"
-	"sweep/internal/testpmd"
-	"sweep/server"
+	"sweep/internal/tape"
 )
 
-// clientPort is the number of the client's only port.
-const clientPort = 0
-
-// warmUp is how long the guest sends before the counters are first read: the
-// rings fill and the schedulers settle in some tens of milliseconds.
-const warmUp = 500 * time.Millisecond
-
-// interval is how often the client's counters are read. testpmd's own rates
-// are over the time between two reads.
-const interval = time.Second
+// How a trial is looked at.
+const (
+	// every is how often the counters are read.
+	every = 100 * time.Millisecond
+	// longestWarmUp is when a rate that does not settle is measured all the
+	// same: whether it moves in the window, the audit says.
+	longestWarmUp = 10 * time.Second
+	// The two ends of a window are read several times, until the moment is
+	// known to so much; the best of these counts.
+	narrowBracket = 200 * time.Microsecond
+	mostTries     = 5
+	// A process that polls for less than this between two others goes unseen.
+	everyProcesses = 5 * every
+)
 
 // trial measures one size. The trial that it returns is whole whatever
-// happens; the error says that the bench can't be used any more.
-func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration, prog Progress) (results.Trial, error) {
-	out := results.Trial{Trial: t, Started: time.Now().UTC(), Settings: b.settings, Findings: findings(audit.Caveat, b.caveats())}
-	err := b.measure(ctx, t, duration, prog, &out)
+// happens; the error says that the bench can't be used any more, or that the
+// run was interrupted, and then there is no trial.
+func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration, f *results.Folder, prog Progress) (results.Trial, error) {
+	out := results.Trial{Started: time.Now().UTC(), Settings: b.settings}
+	rec := &recorder{folder: f, tape: tape.Tape{
+		Trial: t, Duration: duration, Driver: b.lab.clientDriver(), Shared: b.lab.Placement.Share == "cpu",
+		Expect: b.expect, Frames: b.frames, Caveats: b.caveats(),
+	}}
+	if err := rec.write(tape.Line{Begin: true}); err != nil {
+		return out, err
+	}
+	err := b.measure(ctx, rec, prog)
+	if ctx.Err() != nil {
+		return out, context.Cause(ctx)
+	}
+	var full stop
+	if errors.As(err, &full) {
+		return out, err
+	}
+	err = b.explain(ctx, &rec.tape, err)
+	rec.tape.Lost = b.transcriptErrs()
+	if err := rec.end(); err != nil {
+		return out, err
+	}
+	out.Judge(&rec.tape)
 	out.Took = time.Since(out.Started)
-	out.Findings = append(out.Findings, findings(audit.Record, b.transcriptErrs())...)
-	var void voidError
-	var refused guest.Refused
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		out.Error = "interrupted"
-	case errors.As(err, &void):
-		out.Error = void.Error() // the numbers are wrong, the bench is not
-		err = nil
-	case errors.As(err, &refused):
-		out.Error, out.Console = Explain(err) // it can be told another size
-		err = nil
-	default:
-		// A process that was killed shows in its console's end, and may take
-		// a moment to be reaped.
-		look, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		if dead := b.dead(look); dead != nil {
-			out.Error = dead.Error()
-			_, out.Console = Explain(err)
-			break
-		}
-		out.Error, out.Console = Explain(err)
-	}
-	if out.Error != "" {
-		out.RxPps, out.RxError = 0, 0
-	}
 	return out, err
+}
+
+// explain puts an error into words on the tape. It returns the error where it
+// says that the bench can't be used any more.
+func (b *bench) explain(ctx context.Context, t *tape.Tape, err error) error {
+	if err == nil {
+		return nil
+	}
+	t.Failure, t.Console = Explain(err)
+	var refused guest.Refused
+	if errors.As(err, &refused) {
+		t.Refusal = true
+		return nil // it can be told another size
+	}
+	// A process that was killed shows in its console's end, and may take a
+	// moment to be reaped.
+	look, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if dead := b.dead(look); dead != nil {
+		t.Failure = dead.Error()
+	}
+	return err
+}
+
+// recorder writes a trial's tape, in memory and on disk.
+type recorder struct {
+	folder *results.Folder
+	tape   tape.Tape
+}
+
+func (r *recorder) write(l tape.Line) error {
+	l.Boot, l.Size = r.tape.Boot, r.tape.Size
+	if err := r.folder.Record(l); err != nil {
+		return stop{err}
+	}
+	return nil
+}
+
+func (r *recorder) look(l tape.Look) error {
+	r.tape.Looks = append(r.tape.Looks, l)
+	return r.write(tape.Line{Look: &l})
+}
+
+func (r *recorder) show(s sample.Reading) error {
+	r.tape.Shows = append(r.tape.Shows, s)
+	return r.write(tape.Line{Show: &s})
+}
+
+func (r *recorder) end() error {
+	whole := r.tape
+	whole.Looks, whole.Shows = nil, nil
+	return r.write(tape.Line{Whole: &whole})
 }
 
 // caveats are what a reader must know of every number that the lab measures.
@@ -78,129 +126,219 @@ func (l *Lab) caveats() []string {
 	return out
 }
 
-// findings makes findings of one kind that stand beside a rate.
-func findings(kind audit.Kind, texts []string) []audit.Finding {
-	var out []audit.Finding
-	for _, t := range texts {
-		out = append(out, audit.Finding{Kind: kind, Text: t})
-	}
-	return out
+// clientDriver is the DPDK driver of the client's port.
+func (l *Lab) clientDriver() string {
+	_, port := l.Wire.Ports("")
+	return strings.TrimRight(port.Name, "0123456789")
 }
 
-// voidError is what audit found to be impossible.
-type voidError struct{ err error }
-
-func (e voidError) Error() string { return e.err.Error() }
-func (e voidError) Unwrap() error { return e.err }
-
-func (b *bench) measure(ctx context.Context, t plan.Trial, duration time.Duration, prog Progress, out *results.Trial) error {
-	talk, cancel := context.WithTimeoutCause(ctx, duration+talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
+// measure lets the guest send and reads everything that a trial is made of.
+func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, longestWarmUp+rec.tape.Duration+talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
 	defer cancel()
 
-	before, err := b.hops(talk)
+	if _, err := b.see(ctx, rec, tape.Idle); err != nil {
+		return err
+	}
+	before, err := b.server.Forwarded(ctx)
 	if err != nil {
 		return err
 	}
-	busy, err := b.busy.begin(talk)
+	machine, err := b.watchMachine(ctx)
 	if err != nil {
 		return err
 	}
-	if err := b.sender.Send(talk, t.Size); err != nil {
+	if err := b.sender.Send(ctx, rec.tape.Size); err != nil {
 		return err
 	}
-	if err := b.start(talk); err != nil {
+	if err := b.start(ctx); err != nil {
 		return err
 	}
-	if err := sleep(talk, warmUp); err != nil {
+	if err := b.settle(ctx, rec); err != nil {
 		return err
 	}
+	if err := b.window(ctx, rec, machine, prog); err != nil {
+		return err
+	}
+	var counted tape.Counted
+	if counted.Sent, counted.NoRoom, err = b.sender.Halt(ctx); err != nil {
+		return err
+	}
+	if err := b.drain(ctx, rec); err != nil {
+		return err
+	}
+	after, err := b.server.Forwarded(ctx)
+	if err != nil {
+		return err
+	}
+	counted.Forward = tape.Forward{
+		Received: after.Received - before.Received, Sent: after.Sent - before.Sent, Dropped: after.Dropped - before.Dropped,
+	}
+	rec.tape.Counted = &counted
+	rec.tape.Stolen, rec.tape.Foreign, err = machine.end(ctx)
+	return err
+}
 
-	meter := shows{b}
-	if err := b.telemetry(talk, out); err != nil {
+// see looks at everything once and records it.
+func (b *bench) see(ctx context.Context, rec *recorder, phase tape.Phase) (tape.Look, error) {
+	l, err := b.look(ctx, phase)
+	if err != nil {
+		return l, err
+	}
+	return l, rec.look(l)
+}
+
+// settle waits until the rate at which packets arrive is steady.
+func (b *bench) settle(ctx context.Context, rec *recorder) error {
+	var rates []float64
+	last, err := b.see(ctx, rec, tape.WarmUp)
+	if err != nil {
 		return err
 	}
-	var seen []sample.Reading
-	out.Readings, err = sample.Watch(talk, meter, duration, interval, func(r sample.Reading) {
-		seen = append(seen, r)
-		if pps, err := sample.Rate(seen); err == nil {
-			prog.Rate(t, pps)
+	began := time.Now()
+	for next := began.Add(every); ; next = next.Add(every) {
+		if err := sleepUntil(ctx, next); err != nil {
+			return err
 		}
-	})
-	if err != nil {
-		return err
-	}
-	if err := b.telemetry(talk, out); err != nil {
-		return err
-	}
-
-	sent, dropped, err := b.sender.Halt(talk)
-	if err != nil {
-		return err
-	}
-	after, err := b.drain(talk)
-	if err != nil {
-		return err
-	}
-	foreign, err := busy.end(talk)
-	if err != nil {
-		return err
-	}
-	out.Findings = append(out.Findings, findings(audit.Foreign, foreign)...)
-	ledger := after.since(before)
-	ledger.GuestSent, ledger.GuestDropped = sent, dropped
-	out.Ledger = &ledger
-	return b.judge(out)
-}
-
-// judge makes the numbers of what was read, and lets audit have its say.
-func (b *bench) judge(out *results.Trial) (err error) {
-	if err := errors.Join(audit.Watched(out.Size, out.Readings), audit.Drained(out.Size, *out.Ledger)); err != nil {
-		return voidError{err}
-	}
-	if out.RxPps, err = sample.Rate(out.Readings); err != nil {
-		return voidError{err}
-	}
-	out.RxError = sample.StandardError(sample.Rates(out.Readings))
-	out.BytesPerPacket = float64(out.Ledger.ClientBytes) / float64(out.Ledger.ClientReceived)
-	if out.TelemetryPps, err = sample.Rate(out.Telemetry); err != nil {
-		return voidError{err}
-	}
-	out.ShownPps = shownMean(out.Readings)
-	out.Findings = append(out.Findings, findings(audit.Disagree, audit.Observers(out.RxPps, out.TelemetryPps, out.ShownPps))...)
-	return nil
-}
-
-// shownMean is the mean of the rates that testpmd printed, but for the first,
-// whose window began before the trial.
-func shownMean(rs []sample.Reading) float64 {
-	var sum, n float64
-	for _, r := range rs[1:] {
-		if r.ShownPps != nil {
-			sum += float64(*r.ShownPps)
-			n++
+		l, err := b.see(ctx, rec, tape.WarmUp)
+		if err != nil {
+			return err
+		}
+		if pps, _, err := sample.RxRate(last.Client, l.Client); err == nil {
+			rates = append(rates, pps)
+		}
+		last = l
+		if sample.Settled(rates) || time.Since(began) > longestWarmUp {
+			return nil
 		}
 	}
-	if n == 0 {
-		return 0
-	}
-	return sum / n
 }
 
-// shows reads the client's counters by `show port stats`.
-type shows struct{ b *bench }
-
-// Read implements [sample.Meter].
-func (s shows) Read(ctx context.Context) (sample.Reading, error) {
-	block, reply, err := s.b.client.ReadStats(ctx, clientPort)
+// window reads the counters for the duration of the window.
+func (b *bench) window(ctx context.Context, rec *recorder, m *machineWatch, prog Progress) error {
+	down, err := b.linksDown(ctx)
 	if err != nil {
-		return sample.Reading{}, err
+		return err
 	}
-	return sample.Reading{
+	rec.tape.Down = down
+	if err := b.show(ctx, rec); err != nil {
+		return err
+	}
+	first, err := b.edge(ctx, rec)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	processes := began
+	for next := began.Add(every); next.Sub(began) < rec.tape.Duration; next = next.Add(every) {
+		if err := sleepUntil(ctx, next); err != nil {
+			return err
+		}
+		l, err := b.see(ctx, rec, tape.Window)
+		if err != nil {
+			return err
+		}
+		if pps, _, err := sample.RxRate(first.Client, l.Client); err == nil {
+			prog.Rate(rec.tape.Trial, pps)
+		}
+		if time.Since(processes) >= everyProcesses {
+			processes = time.Now()
+			if err := m.look(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := sleepUntil(ctx, began.Add(rec.tape.Duration)); err != nil {
+		return err
+	}
+	if _, err := b.edge(ctx, rec); err != nil {
+		return err
+	}
+	return b.show(ctx, rec)
+}
+
+// edge reads an end of the window: several times, for the moment of each is
+// only known to lie between two others, and the best one counts.
+func (b *bench) edge(ctx context.Context, rec *recorder) (tape.Look, error) {
+	var tries []tape.Look
+	best := 0
+	bracket := func(l tape.Look) time.Duration { return l.Client.After.Sub(l.Client.Before) }
+	for range mostTries {
+		l, err := b.look(ctx, tape.Edge)
+		if err != nil {
+			return l, err
+		}
+		tries = append(tries, l)
+		if bracket(l) < bracket(tries[best]) {
+			best = len(tries) - 1
+		}
+		if bracket(tries[best]) <= narrowBracket {
+			break
+		}
+	}
+	tries[best].Phase = tape.Window
+	for _, l := range tries {
+		if err := rec.look(l); err != nil {
+			return l, err
+		}
+	}
+	return tries[best], nil
+}
+
+// drain waits until the pipes behind a guest that has stopped are empty. Where
+// they never are, there is no look of that phase.
+func (b *bench) drain(ctx context.Context, rec *recorder) error {
+	still, err := b.stand(ctx, rec.look)
+	if err != nil || still == nil {
+		return err
+	}
+	still.Phase = tape.Still
+	return rec.look(*still)
+}
+
+// stand looks until the counters stand still, calls each with the looks before
+// that, and returns the last; nil where they never do.
+func (b *bench) stand(ctx context.Context, each func(tape.Look) error) (*tape.Look, error) {
+	last, err := b.look(ctx, tape.Drain)
+	if err != nil {
+		return nil, err
+	}
+	// Once could be a poller whose turn it wasn't.
+	still := 0
+	for range 50 {
+		if err := each(last); err != nil {
+			return nil, err
+		}
+		if err := sleep(ctx, every/5); err != nil {
+			return nil, err
+		}
+		l, err := b.look(ctx, tape.Drain)
+		if err != nil {
+			return nil, err
+		}
+		if !l.Guest.Same(last.Guest) || !l.Wire.Same(last.Wire) || !l.Client.Same(last.Client) {
+			still = 0
+		} else if still++; still == 2 {
+			return &l, nil
+		}
+		last = l
+	}
+	return nil, nil
+}
+
+// show reads the client's counters by `show port stats`, whose Rx-pps is the
+// rate since the last such look.
+func (b *bench) show(ctx context.Context, rec *recorder) error {
+	block, reply, err := b.client.ReadStats(ctx, clientPort)
+	if err != nil {
+		return err
+	}
+	return rec.show(sample.Reading{
 		Before: reply.Before, After: reply.After,
 		Packets: *block.RxPackets, Bytes: *block.RxBytes,
 		Missed: value(block.RxMissed), Errors: value(block.RxErrors), Nombuf: value(block.RxNombuf),
 		ShownPps: block.RxPps,
-	}, nil
+	})
 }
 
 // value is a counter that an old testpmd may lack.
@@ -211,73 +349,7 @@ func value(v *uint64) uint64 {
 	return *v
 }
 
-// telemetry adds a reading of the client's counters by the second observer.
-func (b *bench) telemetry(ctx context.Context, out *results.Trial) error {
-	c, _, r, err := b.client.Telemetry(ctx, clientPort)
-	if err != nil {
-		return err
-	}
-	out.Telemetry = append(out.Telemetry, sample.Reading{
-		Before: r.Before, After: r.After,
-		Packets: c.Ipackets, Bytes: c.Ibytes, Missed: c.Imissed, Errors: c.Ierrors, Nombuf: c.RxNombuf,
-	})
-	return nil
-}
-
-// hops are the counters of the three ports behind the guest.
-type hops struct {
-	guest, wire, client testpmd.Counters
-}
-
-func (b *bench) hops(ctx context.Context) (h hops, err error) {
-	if h.guest, _, _, err = b.server.Telemetry(ctx, server.GuestPort); err != nil {
-		return h, err
-	}
-	if h.wire, _, _, err = b.server.Telemetry(ctx, server.WirePort); err != nil {
-		return h, err
-	}
-	h.client, _, _, err = b.client.Telemetry(ctx, clientPort)
-	return h, err
-}
-
-// drain waits until the pipes behind a guest that has stopped are empty: the
-// counters stand still.
-func (b *bench) drain(ctx context.Context) (hops, error) {
-	last, err := b.hops(ctx)
-	if err != nil {
-		return last, err
-	}
-	// Once could be a poller whose turn it wasn't.
-	still := 0
-	for range 50 {
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return last, err
-		}
-		now, err := b.hops(ctx)
-		if err != nil {
-			return last, err
-		}
-		if now != last {
-			still = 0
-		} else if still++; still == 2 {
-			return now, nil
-		}
-		last = now
-	}
-	return last, voidError{errors.New("packets still arrived a second after the guest had stopped")}
-}
-
-func (h hops) since(u hops) audit.Ledger {
-	return audit.Ledger{
-		ServerReceived: h.guest.Ipackets - u.guest.Ipackets,
-		ServerSent:     h.wire.Opackets - u.wire.Opackets,
-		ClientReceived: h.client.Ipackets - u.client.Ipackets,
-		ClientBytes:    h.client.Ibytes - u.client.Ibytes,
-		ClientMissed:   h.client.Imissed - u.client.Imissed,
-		ClientErrors:   h.client.Ierrors - u.client.Ierrors,
-		ClientNombuf:   h.client.RxNombuf - u.client.RxNombuf,
-	}
-}
+func sleepUntil(ctx context.Context, t time.Time) error { return sleep(ctx, time.Until(t)) }
 
 func sleep(ctx context.Context, d time.Duration) error {
 	select {

@@ -51,18 +51,28 @@ func serve() error {
 	for in := bufio.NewScanner(console); in.Scan(); {
 		words := strings.Fields(in.Text())
 		switch {
-		case len(words) == 2 && words[0] == "send":
+		case (len(words) == 2 || len(words) == 3) && words[0] == "send":
 			size, err := strconv.Atoi(words[1])
 			if err != nil || size < 42 || size > 1514 {
 				say("refused a frame has 42 to 1514 bytes")
 				continue
 			}
-			sending = nic.send(size)
+			var packets uint64 // no end
+			if len(words) == 3 {
+				if packets, err = strconv.ParseUint(words[2], 10, 64); err != nil || packets == 0 {
+					say("refused %q is no number of packets", words[2])
+					continue
+				}
+			}
+			sending = nic.send(size, packets)
 			say("sending size=%d", size)
+			if packets > 0 {
+				sending.stopped()
+				sending = nil
+			}
 		case len(words) == 1 && words[0] == "stop" && sending != nil:
 			sending.stop.Store(true)
-			<-sending.done
-			say("stopped size=%d packets=%d full=%d errors=%d ns=%d ticks=0", sending.size, sending.packets, sending.full, sending.errors, time.Since(sending.began))
+			sending.stopped()
 			sending = nil
 		case len(words) == 1 && words[0] == "quit":
 			return nil
@@ -122,7 +132,14 @@ type stream struct {
 	done                  chan struct{}
 }
 
-func (n *nic) send(size int) *stream {
+// stopped waits for the end of a stream and says what was sent.
+func (s *stream) stopped() {
+	<-s.done
+	say("stopped size=%d packets=%d full=%d errors=%d ns=%d ticks=0", s.size, s.packets, s.full, s.errors, time.Since(s.began))
+}
+
+// send sends frames until so many are sent (0: without end) or it is stopped.
+func (n *nic) send(size int, packets uint64) *stream {
 	frame := make([]byte, size)
 	copy(frame, []byte{2, 0, 0, 0, 0, 0})
 	copy(frame[6:], n.mac)
@@ -130,7 +147,7 @@ func (n *nic) send(size int) *stream {
 	s := &stream{size: size, began: time.Now(), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		for !s.stop.Load() {
+		for !s.stop.Load() && (packets == 0 || s.packets < packets) {
 			switch err := unix.Sendto(n.fd, frame, 0, &n.to); {
 			case err == nil:
 				s.packets++
