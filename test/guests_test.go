@@ -22,6 +22,7 @@ import (
 
 	"github.com/cavaliergopher/cpio"
 
+	"sweep/internal/audit"
 	"sweep/internal/bare"
 	"sweep/internal/guest"
 	"sweep/internal/linux"
@@ -116,7 +117,8 @@ func (k *kit) checkColumns(table, dir string, guests ...string) {
 	if len(trials) != 2*len(guests) {
 		k.t.Errorf("%d trials", len(trials))
 	}
-	k.checkTrials(trials)
+	k.checkTrials(dir)
+	k.replays(dir)
 	record, _, _, err := results.Load(filepath.Join(k.dir, dir))
 	if err != nil {
 		k.t.Fatal(err)
@@ -216,7 +218,13 @@ func TestRefusedSize(t *testing.T) {
 	if len(trials) != 2 || trials[0].Size != 42 || trials[0].Error == "" || trials[1].Size != 64 {
 		t.Fatalf("%+v", trials)
 	}
-	k.checkTrials(trials[1:])
+	if trials[0].Findings[len(trials[0].Findings)-1].Kind != audit.Refused {
+		t.Errorf("findings %+v", trials[0].Findings)
+	}
+	if trials[1].RxPps <= 0 && !trials[1].Unsteady() {
+		t.Errorf("64 B failed: %s", trials[1].Error)
+	}
+	k.replays("r")
 	k.nothingLeft()
 }
 
@@ -367,7 +375,8 @@ func TestOwnGuest(t *testing.T) {
 	if len(trials) != 4 {
 		t.Errorf("%d trials", len(trials))
 	}
-	k.checkTrials(trials)
+	k.checkTrials("r")
+	k.replays("r")
 	for _, trial := range trials {
 		if trial.System.Guest == "foreign" && trial.Settings.Guest != "guest=foreign packets_a_call=1" {
 			t.Errorf("it says of itself %q", trial.Settings.Guest)

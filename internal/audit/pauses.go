@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -85,7 +86,8 @@ type pause struct {
 // pauses finds, in the first n of some looks, the stretch in which a process was
 // stopped the longest, and the one in which it waited the longest. A wait is in
 // the kernel's figures once it is over: what looks like a stop turns out to be
-// one, or not, when the process runs again.
+// one, or not, when the process has run again, so what counts is the least that
+// any later look leaves of it.
 func pauses(looks []tape.Look, n int, usage func(tape.Look) agent.Usage, moves func(was, now tape.Look) bool) (longestPause, longestWait pause) {
 	for i := 1; i < n; i++ {
 		first := i - 1
@@ -101,10 +103,13 @@ func pauses(looks []tape.Look, n int, usage func(tape.Look) agent.Usage, moves f
 		if i == first+1 {
 			continue // it ran
 		}
-		// With the stretch after it, in which it ran again.
-		was, now := usage(looks[first]), usage(looks[min(i, len(looks)-1)])
-		p := pause{from: was.Before, waited: now.Waited - was.Waited, signalled: signalled}
-		p.stopped = now.Before.Sub(was.Before) - (now.Ran - was.Ran) - p.waited
+		was, back := usage(looks[first]), usage(looks[i-1])
+		p := pause{from: was.Before, stopped: math.MaxInt64, signalled: signalled}
+		for _, l := range looks[i-1:] {
+			now := usage(l)
+			p.stopped = min(p.stopped, now.Before.Sub(was.Before)-(now.Ran-was.Ran)-(now.Waited-was.Waited))
+		}
+		p.waited = back.Before.Sub(was.Before) - (back.Ran - was.Ran) - max(p.stopped, 0)
 		if p.stopped > longestPause.stopped {
 			longestPause = p
 		}

@@ -12,6 +12,7 @@ import (
 	"sweep/internal/results"
 	"sweep/internal/sample"
 	"sweep/internal/tape"
+	"sweep/internal/testpmd"
 )
 
 // How a trial is looked at.
@@ -66,8 +67,9 @@ func (b *bench) explain(ctx context.Context, t *tape.Tape, err error) error {
 		return nil
 	}
 	t.Failure, t.Console = Explain(err)
-	var refused guest.Refused
-	if errors.As(err, &refused) {
+	var byGuest guest.Refused
+	var byTestpmd *testpmd.Refused
+	if errors.As(err, &byGuest) || errors.As(err, &byTestpmd) {
 		t.Refusal = true
 		return nil // it can be told another size
 	}
