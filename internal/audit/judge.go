@@ -93,7 +93,7 @@ func (j *judge) measured() {
 		j.void(Link, "the link of %s is down", name)
 	}
 	if j.stoodStill(idle[len(idle)-1]); len(still) == 0 {
-		j.void(Impossible, "packets still arrived a second after the guest had stopped")
+		j.void(Impossible, "the pipes were not empty two seconds after the guest had stopped: packets still moved, or forwarder or client did not poll")
 		still = j.tape.Looks[len(j.tape.Looks)-1:]
 	}
 	if !j.backwards() {

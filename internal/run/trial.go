@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sweep/internal/agent"
 	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/results"
@@ -305,9 +306,8 @@ func (b *bench) stand(ctx context.Context, each func(tape.Look) error) (*tape.Lo
 	if err != nil {
 		return nil, err
 	}
-	// Once could be a poller whose turn it wasn't.
 	still := 0
-	for range 50 {
+	for range 100 {
 		if err := each(last); err != nil {
 			return nil, err
 		}
@@ -318,15 +318,24 @@ func (b *bench) stand(ctx context.Context, each func(tape.Look) error) (*tape.Lo
 		if err != nil {
 			return nil, err
 		}
-		if !l.Guest.Same(last.Guest) || !l.Wire.Same(last.Wire) || !l.Client.Same(last.Client) {
+		switch {
+		case !l.Guest.Same(last.Guest) || !l.Wire.Same(last.Wire) || !l.Client.Same(last.Client):
 			still = 0
-		} else if still++; still == 2 {
-			return &l, nil
+		case !polled(last.Usage.Forwarder, l.Usage.Forwarder) || !polled(last.Usage.Client, l.Usage.Client):
+			// It hasn't looked into its rings: they may be full.
+		default:
+			if still++; still == 2 {
+				return &l, nil
+			}
 		}
 		last = l
 	}
 	return nil, nil
 }
+
+// polled says whether a poller ran between two looks, long enough for a round of
+// its ports.
+func polled(was, now agent.Usage) bool { return now.Ran-was.Ran > 100*time.Microsecond }
 
 // show reads the client's counters by `show port stats`, whose Rx-pps is the
 // rate since the last such look.
