@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sweep/internal/replay"
 	"sweep/internal/reproduce"
 )
 
@@ -54,7 +55,11 @@ The exit code is 0 whatever came out, 1 where something in the folder is damaged
 			if err != nil {
 				return err
 			}
-			r := reproduce.Of(o.name, o.run, o.trials, o.judged(), reproduce.Evidence{})
+			var e reproduce.Evidence
+			if again, err := replay.Run(o.dir); err == nil {
+				e = reproduce.Evidence{Replayed: true, Differ: again.Differences}
+			}
+			r := reproduce.Of(o.name, o.run, o.trials, o.judged(), e)
 			if err := reproduce.Write(cmd.OutOrStdout(), format, r); err != nil {
 				return errors.Join(withExit(exitFailed, err), o.done())
 			}

@@ -3,10 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"sweep/internal/bundle"
 	"sweep/internal/replay"
 )
 
@@ -18,19 +18,20 @@ func newReplayCommand() *cobra.Command {
 holds (tape.jsonl), and compare them with what the run said: rates, ledgers,
 audits, the files in the published format, to the last digit. What testpmd
 printed is looked for in the transcript of its console. It needs nothing but
-the folder.
+the folder, or an archive of it that 'sweep bundle' made.
 
 The exit code is 0 where nothing differs and 1 where something does.`,
-		Example: `  sweep replay results/2026-12-01T12-00-00-4711`,
+		Example: `  sweep replay results/2026-12-01T12-00-00-4711
+  sweep replay theirs.tar.gz`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := replay.Run(args[0])
+			dir, done, err := bundle.Open(args[0])
 			if err != nil {
-				code := exitFailed
-				if errors.Is(err, os.ErrNotExist) {
-					code = exitUsage
-				}
-				return withExit(code, err)
+				return runError(err)
+			}
+			o, err := replay.Run(dir)
+			if err := errors.Join(err, done()); err != nil {
+				return runError(err)
 			}
 			for _, d := range o.Differences {
 				fmt.Fprintln(cmd.OutOrStdout(), d)

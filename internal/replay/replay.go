@@ -34,14 +34,14 @@ func (o *Outcome) differ(format string, a ...any) {
 // Run replays a run's folder. The error is for what can't be read at all.
 func Run(path string) (Outcome, error) {
 	var o Outcome
-	_, trials, problems, err := results.Load(path)
+	run, trials, problems, err := results.Load(path)
 	if err != nil {
 		return o, err
 	}
-	tapes, damaged, err := results.LoadTapes(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return o, fmt.Errorf("%s has no tape to replay: it was imported, or measured by a version before there were tapes", path)
+	if run.Imported != "" {
+		return o, fmt.Errorf("%s can't be replayed: it was imported (%s), and what it was measured from was not recorded", path, run.Imported)
 	}
+	tapes, damaged, err := results.LoadTapes(path)
 	if err != nil {
 		return o, err
 	}
