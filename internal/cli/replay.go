@@ -23,7 +23,7 @@ the folder, or an archive of it that 'sweep bundle' made.
 The exit code is 0 where nothing differs and 1 where something does.`,
 		Example: `  sweep replay results/2026-12-01T12-00-00-4711
   sweep replay theirs.tar.gz`,
-		Args:    cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, done, err := bundle.Open(args[0])
 			if err != nil {
