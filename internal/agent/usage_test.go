@@ -12,8 +12,8 @@ import (
 func TestUsageOfThreads(t *testing.T) {
 	proc := t.TempDir()
 	for tid, files := range map[string][2]string{
-		"7": {"1000 200 3\n", "Name:\tx\nState:\tR (running)\nvoluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t4\n"},
-		"8": {"50 6 1\n", "Name:\tx\nState:\tT (stopped)\nnonvoluntary_ctxt_switches:\t3\n"},
+		"7": {"1000 200 3\n", "Name:\trte-worker-1\nState:\tR (running)\nvoluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t4\n"},
+		"8": {"50 6 1\n", "Name:\ttelemetry\nState:\tT (stopped)\nnonvoluntary_ctxt_switches:\t3\n"},
 	} {
 		dir := filepath.Join(proc, "task", tid)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -25,9 +25,15 @@ func TestUsageOfThreads(t *testing.T) {
 			}
 		}
 	}
-	var u Usage
-	if err := u.read(proc); err != nil || u != (Usage{Ran: 1050, Waited: 206, Involuntary: 7, Stopped: true}) {
-		t.Errorf("usage %+v, %v", u, err)
+	var all, worker, none Usage
+	if err := all.read(proc, ""); err != nil || all != (Usage{Ran: 1050, Waited: 206, Involuntary: 7, Stopped: true}) {
+		t.Errorf("usage of all %+v, %v", all, err)
+	}
+	if err := worker.read(proc, "worker"); err != nil || worker != (Usage{Ran: 1000, Waited: 200, Involuntary: 4}) {
+		t.Errorf("usage of the worker %+v, %v", worker, err)
+	}
+	if err := none.read(proc, "CPU"); err == nil {
+		t.Errorf("usage of no thread: %+v", none)
 	}
 }
 
@@ -46,7 +52,7 @@ func TestUsageOfAStoppedProcess(t *testing.T) {
 	defer End(ctx, p)
 	usage := func() Usage {
 		t.Helper()
-		u, err := l.Usage(ctx, p.Identity().PID)
+		u, err := l.Usage(ctx, Poller{PID: p.Identity().PID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +73,7 @@ func TestUsageOfAStoppedProcess(t *testing.T) {
 	if later := usage(); !later.Stopped || later.Ran != stopped.Ran || later.Waited != stopped.Waited {
 		t.Errorf("stopped, it went from %+v to %+v", stopped, later)
 	}
-	if _, err := l.Usage(ctx, 1<<22+1); err == nil {
+	if _, err := l.Usage(ctx, Poller{PID: 1<<22 + 1}); err == nil {
 		t.Error("a process that isn't there has a usage")
 	}
 }

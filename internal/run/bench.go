@@ -43,6 +43,7 @@ type bench struct {
 	relay              *testbed.Relay // nil where the wire has none
 	sender             guest.Sender
 	settings           results.Settings
+	guestThread        string // in the names of the guest's threads that poll
 	busy               *busyWatch
 	receiving, running bool         // the client, the forwarder has started
 	frames             []tape.Frame // some of the guest's first
@@ -139,7 +140,7 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 		return err
 	}
 
-	bench := &bench{lab: l}
+	bench := &bench{lab: l, guestThread: lay.pollingThread()}
 	if bench.busy, err = watchBusy(ctx, l.Agent, l.Placement.Pollers()); err != nil {
 		return err
 	}

@@ -18,7 +18,10 @@ const clientPort = 0
 // is read last, and alone: its time is the rate's.
 func (b *bench) look(ctx context.Context, phase tape.Phase) (tape.Look, error) {
 	l := tape.Look{Phase: phase}
-	usage, err := b.lab.Agent.Usage(ctx, b.server.Identity().PID, b.client.Identity().PID, b.vm.Identity().PID)
+	usage, err := b.lab.Agent.Usage(ctx,
+		agent.Poller{PID: b.server.Identity().PID, Thread: testpmd.Worker},
+		agent.Poller{PID: b.client.Identity().PID, Thread: testpmd.Worker},
+		agent.Poller{PID: b.vm.Identity().PID, Thread: b.guestThread})
 	if err != nil {
 		return l, err
 	}

@@ -33,6 +33,15 @@ func (l *Lab) pin(ctx context.Context, y layout, vm *qemu.VM) error {
 	return l.pinGuest(ctx, vm)
 }
 
+// pollingThread is in the names of a guest's threads that poll: QEMU's for
+// virtual CPUs; "" for all threads of a process.
+func (y layout) pollingThread() string {
+	if y.vm.Accel == noVM {
+		return ""
+	}
+	return "CPU"
+}
+
 // startRelay starts the wire's relay, where it has one.
 func (b *bench) startRelay(ctx context.Context, boot plan.Boot, f *results.Folder, dir string, undo *cleanups) error {
 	w, ok := b.lab.Wire.(testbed.Relayed)

@@ -36,6 +36,10 @@ type Config struct {
 	Forward string
 }
 
+// Worker is in the name of the thread that polls: lcore-worker-1, since DPDK
+// 22.11 rte-worker-1, since 23.11 dpdk-worker1.
+const Worker = "worker"
+
 // Host says where on a machine a testpmd runs.
 type Host struct {
 	// Wrap goes before the command, such as nsenter and its arguments.
