@@ -286,7 +286,12 @@ func TestUndoAfterKill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(50+37*i) * time.Millisecond)
+		// It and a process of its own, at the least, whatever else the machine
+		// does.
+		for end := time.Now().Add(20 * time.Second); len(marked(mark)) < 2 && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Duration(37*i) * time.Millisecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
