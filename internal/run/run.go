@@ -23,6 +23,10 @@ type Progress interface {
 	Measuring(t plan.Trial)
 	Rate(t plan.Trial, pps float64)
 	Ended(t results.Trial)
+	// Block says that a block has ended, and which points, such as
+	// "unikraft/vhost-user 64 B", are not yet as narrow as the plan's
+	// precision; none without one.
+	Block(round int, wide []string)
 }
 
 // Lab is a machine set up to measure on: everything that the trials share.
