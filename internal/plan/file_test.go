@@ -149,7 +149,8 @@ func TestReadFileNotThere(t *testing.T) {
 	}
 }
 
-// The example in docs/ shows every key there is, and is right.
+// The example in docs/ shows every key there is, and is right; the page explains
+// them.
 func TestExample(t *testing.T) {
 	const example = "../../docs/plan.example.yaml"
 	f, errs := ReadFile(example)
@@ -169,7 +170,14 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	page, err := os.ReadFile("../../docs/plan.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, key := range Keys() {
+		if !strings.Contains(string(page), "\n| `"+key+"` |") {
+			t.Errorf("docs/plan.md doesn't explain %s", key)
+		}
 		// Of two that exclude each other, one stands in a comment.
 		if !slices.Contains(have, key) && !strings.Contains(string(b), "\n"+key+":") && !strings.Contains(string(b), "\n# "+key+":") {
 			t.Errorf("%s is not in it", key)
