@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -30,6 +31,11 @@ type view struct {
 	rows       []string
 	head, tail string
 }
+
+// others are the lines of a terminal that the rows leave: for the bar, for the
+// cursor, and one above, because what is erased from a terminal's very top is
+// put into the history by some (tmux), at each drawing anew.
+const others = 3
 
 // refresh is how often the view is drawn.
 const refresh = 200 * time.Millisecond
@@ -69,6 +75,17 @@ func (u unlimited) GetTermSize() (width, height int, err error) {
 	return width, math.MaxInt, err
 }
 
+// Flush implements [mpb.ConsoleWriter]. The next drawing begins at the left: a
+// terminal shows what is typed, a ^C too, where its cursor is.
+func (u unlimited) Flush(lines int) error {
+	err := u.Writer.Flush(lines)
+	back := bytes.Clone(u.Bytes())
+	u.Reset()
+	u.WriteByte('\r')
+	u.Write(back)
+	return err
+}
+
 // row draws the row with this number; the first one takes the picture that all
 // of them, and the bar, are drawn from.
 func (v *view) row(w io.Writer, i, width int) error {
@@ -79,7 +96,7 @@ func (v *view) row(w io.Writer, i, width int) error {
 		}
 		now := v.screen.now()
 		v.change(func(s *State) {
-			v.rows = s.Rows(now, width, height-2) // the bar, and the line with the cursor
+			v.rows = s.Rows(now, width, height-others)
 			v.head, v.tail = s.block()+" ", fmt.Sprintf(" %d/%d %s", s.done(), v.total, s.left(now))
 		})
 	}
