@@ -145,6 +145,7 @@ func TestPlantedAddress(t *testing.T) {
 // quiet is a run's user interface for which nobody looks.
 type quiet struct{ t *testing.T }
 
+func (q quiet) Warn(line string)                          { q.t.Log(line) }
 func (q quiet) Say(line string)                           { q.t.Log(line) }
 func (q quiet) Progress(plan.Plan) (run.Progress, func()) { return q, func() {} }
 func (quiet) Counting(plan.Plan) run.CostProgress         { return nil }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,7 +26,6 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-signals
-		fmt.Fprintln(os.Stderr, "\nsweep: interrupted; giving everything back")
 		cancel(errors.New("interrupted"))
 	}()
 	os.Exit(cli.Main(ctx, version, os.Args[1:], os.Stdout, os.Stderr))

@@ -76,7 +76,7 @@ func (f costFlags) options(version string, args []string) (run.Options, error) {
 	if f.boots < 2 || f.boots > 100 {
 		wrong.add(fmt.Errorf("--boots %d: 2 to 100 boots can be asked for; a figure is what two agree on", f.boots))
 	}
-	if err := f.guests.options(&o, &wrong); err != nil {
+	if err := f.guests.options(&o, nil, nil, &wrong); err != nil {
 		return o, err
 	}
 	if !slices.Contains(report.CostFormats(), f.format) {
@@ -88,7 +88,7 @@ func (f costFlags) options(version string, args []string) (run.Options, error) {
 // cost counts and prints what the folder then holds.
 func cost(cmd *cobra.Command, o run.Options, format string) error {
 	ctx := cmd.Context()
-	runErr := run.Cost(ctx, o, terminal{cmd.ErrOrStderr()})
+	runErr := run.Cost(ctx, o, onTerminal(cmd, false))
 	record, _, _, err := results.Load(o.Results)
 	if err != nil {
 		if runErr != nil {
@@ -116,11 +116,6 @@ func cost(cmd *cobra.Command, o run.Options, format string) error {
 		}
 	}
 	return nil
-}
-
-// Counting implements [run.UI].
-func (t terminal) Counting(p plan.Plan) run.CostProgress {
-	return &counting{w: t.w, boots: len(p.Boots())}
 }
 
 // counting says how far a cost is, in lines: a boot takes some seconds.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,13 +42,14 @@ func (g *guestFlags) add(c *cobra.Command) {
 }
 
 // options sets what the flags say of a run's systems, and where its results go
-// if nothing else was said.
-func (g *guestFlags) options(o *run.Options, wrong *complaints) error {
+// if nothing else was said. own are guests of the user's own that stand in a
+// plan's file.
+func (g *guestFlags) options(o *run.Options, from origins, own []plan.Guest, wrong *complaints) error {
 	build, err := buildFolder()
 	if err != nil {
 		return withExit(exitFailed, err)
 	}
-	o.Catalog, o.Plan.Systems = g.catalog(build, wrong)
+	o.Catalog, o.Plan.Systems = g.catalog(build, from, own, wrong)
 	if o.Results == "" {
 		o.Results = run.DefaultResults(time.Now())
 	}
@@ -56,35 +58,45 @@ func (g *guestFlags) options(o *run.Options, wrong *complaints) error {
 
 // catalog makes the flags the systems that there are, and those that were
 // asked for: none for every one that can run.
-func (g *guestFlags) catalog(build string, wrong *complaints) (c systems.Catalog, asked []plan.System) {
+func (g *guestFlags) catalog(build string, from origins, own []plan.Guest, wrong *complaints) (c systems.Catalog, asked []plan.System) {
 	c = systems.Catalog{Build: build, Unikraft: g.unikraft, KernelSender: g.kernelSender, MemoryMiB: g.memory, Own: map[string]guest.Guest{}}
 	if g.memory < 2 || g.memory > 1<<20 {
-		wrong.add(fmt.Errorf("--memory %d: a guest can have 2 to %d MiB", g.memory, 1<<20))
+		wrong.add(fmt.Errorf("%s %d: a guest can have 2 to %d MiB", from.name("memory"), g.memory, 1<<20))
 	}
 	if g.unikraft != "" {
-		wrong.add(checkFile("--unikraft-image", g.unikraft))
+		wrong.add(checkFile(from.name("unikraft_image"), g.unikraft))
 	}
-	wrong.add(linux.CheckSender(g.kernelSender))
+	wrong.add(from.at("kernel_sender", linux.CheckSender(g.kernelSender)))
 	taken := map[string]bool{}
 	for _, s := range append(plan.Known(), g.also...) {
 		taken[s.Guest] = true
 	}
 	for _, text := range g.own {
-		name, own, err := parseOwn(text)
-		if err == nil && taken[name] {
-			err = fmt.Errorf("--guest %s: the name %s is taken", text, name)
+		typed, err := parseOwn(text)
+		if err != nil {
+			wrong.add(err)
+			continue
+		}
+		// It wins over the file's of that name.
+		own = slices.DeleteFunc(slices.Clone(own), func(o plan.Guest) bool { return o.Name == typed.Name && o.Where != typed.Where })
+		own = append(own, typed)
+	}
+	for _, o := range own {
+		bootable, err := ownGuest(o)
+		if err == nil && taken[o.Name] {
+			err = fmt.Errorf("%s: the name %s is taken", o.Where, o.Name)
 		}
 		if err != nil {
 			wrong.add(err)
 			continue
 		}
-		taken[name] = true
-		c.Own[name] = own
+		taken[o.Name] = true
+		c.Own[o.Name] = bootable
 	}
 	if g.systems != "" {
 		var err error
 		asked, err = plan.ParseSystems(g.systems, append(c.Known(), g.also...))
-		wrong.add(err)
+		wrong.add(from.at("systems", err))
 	}
 	return c, asked
 }
@@ -93,26 +105,31 @@ var ownName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // parseOwn reads NAME=KERNEL[,INITRD][,APPEND]. The last is all the rest, with
 // its commas; an INITRD may be empty.
-func parseOwn(text string) (name string, g guest.Guest, err error) {
+func parseOwn(text string) (plan.Guest, error) {
 	name, files, ok := strings.Cut(text, "=")
 	if !ok || !ownName.MatchString(name) {
-		return "", nil, fmt.Errorf("--guest %s: it is NAME=KERNEL[,INITRD][,APPEND], with a name of small letters, digits and -", text)
+		return plan.Guest{}, fmt.Errorf("--guest %s: it is NAME=KERNEL[,INITRD][,APPEND], with a name of small letters, digits and -", text)
 	}
-	parts := strings.SplitN(files, ",", 3)
-	vm := qemu.Config{VCPUs: 1, MemoryMiB: guest.MemoryMiB, Kernel: parts[0]}
-	if err := checkFile("--guest "+name, vm.Kernel); err != nil {
-		return "", nil, err
+	parts := append(strings.SplitN(files, ",", 3), "", "")
+	return plan.Guest{Name: name, Kernel: parts[0], Initrd: parts[1], Append: parts[2], Where: "--guest " + name}, nil
+}
+
+// ownGuest makes a guest of the user's own one that can be booted.
+func ownGuest(g plan.Guest) (guest.Guest, error) {
+	if !ownName.MatchString(g.Name) {
+		return nil, fmt.Errorf("%s: the name %q: small letters, digits and - can be in it", g.Where, g.Name)
 	}
-	if len(parts) > 1 && parts[1] != "" {
-		vm.Initrd = parts[1]
-		if err := checkFile("--guest "+name, vm.Initrd); err != nil {
-			return "", nil, err
+	if err := checkFile(g.Where, g.Kernel); err != nil {
+		return nil, err
+	}
+	if g.Initrd != "" {
+		if err := checkFile(g.Where, g.Initrd); err != nil {
+			return nil, err
 		}
 	}
-	if len(parts) > 2 {
-		vm.Append = parts[2]
-	}
-	return name, guest.Lines{Machine: vm}, nil
+	return guest.Lines{Machine: qemu.Config{
+		VCPUs: 1, MemoryMiB: guest.MemoryMiB, Kernel: g.Kernel, Initrd: g.Initrd, Append: g.Append,
+	}}, nil
 }
 
 // checkFile says why a file can't be read.

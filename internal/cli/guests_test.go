@@ -23,14 +23,19 @@ func TestOwnGuest(t *testing.T) {
 		"mine=" + kernel + "," + initrd + ",a=1,2 b=3,4": {kernel, initrd, "a=1,2 b=3,4"},
 		"mine=" + kernel + ",,a=b":                       {kernel, "", "a=b"},
 	} {
-		name, g, err := parseOwn(text)
+		own, err := parseOwn(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		g, err := ownGuest(own)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
 		vm := g.VM()
-		if name != "mine" || vm.Kernel != want[0] || vm.Initrd != want[1] || vm.Append != want[2] || vm.MemoryMiB != guest.MemoryMiB || vm.VCPUs != 1 {
-			t.Errorf("%s: %s, %+v", text, name, vm)
+		if own.Name != "mine" || vm.Kernel != want[0] || vm.Initrd != want[1] || vm.Append != want[2] || vm.MemoryMiB != guest.MemoryMiB || vm.VCPUs != 1 {
+			t.Errorf("%s: %s, %+v", text, own.Name, vm)
 		}
 	}
 	for text, want := range map[string]string{
@@ -43,7 +48,11 @@ func TestOwnGuest(t *testing.T) {
 		"mine=" + dir:                        "is no file",
 		"mine=" + kernel + "," + dir + "/no": "no such file",
 	} {
-		if _, _, err := parseOwn(text); err == nil || !strings.Contains(err.Error(), want) {
+		own, err := parseOwn(text)
+		if err == nil {
+			_, err = ownGuest(own)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("parseOwn(%q) = %v; want %q in it", text, err, want)
 		}
 	}
@@ -56,7 +65,7 @@ func TestCatalogSaysAll(t *testing.T) {
 		own: []string{"bare=/dev/null", "mine"}, kernelSender: "tcpreplay", memory: 1,
 	}
 	var wrong complaints
-	f.catalog(t.TempDir(), &wrong)
+	f.catalog(t.TempDir(), nil, nil, &wrong)
 	text := strings.Join(wrong, "\n")
 	for _, want := range []string{`"mine/vhost-user" is unknown`, `"nosuch/vhost-user" is unknown`, "/no/such/image", "--guest mine", "--guest bare", `"tcpreplay"`, "--memory 1"} {
 		if !strings.Contains(text, want) {

@@ -10,15 +10,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"sweep/internal/progress"
 )
 
 // Main runs the program with its arguments and returns its exit code. version
 // is the kit's.
 func Main(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand(version, args)
+	screen := progress.NewScreen(stderr)
+	stderr = screen
 	root.SetArgs(args)
 	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetErr(screen)
+	defer context.AfterFunc(ctx, func() {
+		// On a line of its own: the terminal shows the ^C.
+		fmt.Fprintln(screen, "\nsweep: interrupted; giving everything back")
+	})()
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,16 +24,22 @@ import (
 
 // sweepFlags are the main command's flags as they are typed.
 type sweepFlags struct {
-	guests   guestFlags
-	truth    truthFlags
-	sizes    string
-	trials   int
-	duration time.Duration
-	wire     string
-	results  string
-	format   string
-	seed     uint64
-	dryRun   bool
+	guests    guestFlags
+	truth     truthFlags
+	file      string
+	sizes     string
+	trials    int
+	full      bool
+	precision precision
+	maxTrials int
+	duration  time.Duration
+	wire      string
+	results   string
+	resume    string
+	format    string
+	seed      uint64
+	dryRun    bool
+	quiet     bool
 }
 
 func newSweepCommand(version string, args []string) *cobra.Command {
@@ -47,73 +53,155 @@ the other end of a wire: the experiment of Figure 19 of the EuroSys'21 paper on
 Unikraft, on one machine.
 
 Without flags it measures every system that this machine can run, at the six
-sizes of the figure, and takes about a minute a system. It needs no root, no
-hugepages and no NIC. A system is GUEST/ATTACHMENT, such as linux-dpdk/vhost-user.`,
-		Example: `  sweep                                  the experiment
+sizes of the figure, in one boot each, and takes about a minute a system: a look,
+and no verdict. --full is what can be published: seven boots of each, and
+--precision as many as it takes. How long that is, it says before it starts. It
+needs no root, no hugepages and no NIC. A system is GUEST/ATTACHMENT, such as
+linux-dpdk/vhost-user.`,
+		Example: `  sweep                                  the experiment, one boot of each system
+  sweep --full                           seven blocks: what can be published
+  sweep --precision 1%                   as many blocks as each point needs for that
   sweep --sizes 64,1500 --trials 3       two sizes, three boots each
   sweep --sizes 64-1500:128              64, 192, ..., 1472, 1500
-  sweep --dry-run                        what would be run, to paste
+  sweep --resume results/DIR             go on with a run that ended early
+  sweep --plan plan.yaml --dry-run       what a file asks for, to read and to paste
   sweep report results/DIR               the table again`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := f.options(version, args)
+			if f.resume != "" {
+				o, err := f.resumed(cmd, version)
+				if err != nil {
+					return err
+				}
+				return sweep(cmd, o, f.format, f.quiet)
+			}
+			o, sources, err := f.options(cmd, version, args)
 			if err != nil {
 				return err
 			}
 			if f.dryRun {
-				return dryRun(cmd, o)
+				return dryRun(cmd, o, sources)
 			}
-			return sweep(cmd, o, f.format)
+			return sweep(cmd, o, f.format, f.quiet)
 		},
 	}
+	f.add(c)
+	return c
+}
+
+// add adds the flags to a command.
+func (f *sweepFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", join(sizes.Default()), "packet lengths in bytes, without the 4 of the FCS; FIRST-LAST:STEP is a range")
 	f.guests.add(c)
-	fl.IntVar(&f.trials, "trials", 1, "boots of each system; each is measured at every size")
+	fl.IntVar(&f.trials, "trials", 1, "blocks: boots of each system, each measured at every size; with --precision the fewest")
+	fl.BoolVar(&f.full, "full", false, fmt.Sprintf("what can be published: --trials %d", plan.Full))
+	fl.Var(&f.precision, "precision", fmt.Sprintf("go on, from %d blocks, until each point's 95%% interval is that narrow (half of it, as a share of the median), such as 1%% or 0.01", plan.Full))
+	fl.IntVar(&f.maxTrials, "max-trials", plan.DefaultMaxTrials, "the most blocks, with --precision")
 	fl.DurationVar(&f.duration, "duration", 5*time.Second, "how long the counters are watched at each size")
 	fl.StringVar(&f.wire, "wire", "memif", "what joins forwarder and client: "+strings.Join(testbed.Wires(), " or "))
 	f.truth.add(c, &f.guests)
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of the order of sizes within each boot (default another one each time; it is in the record)")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of the order of the systems within each block and of the sizes within each boot (default another one each time; it is in the record)")
+	fl.StringVar(&f.file, "plan", "", "YAML file with any of the above; flags that are given win (docs/plan.md)")
 	fl.StringVar(&f.results, "results", "", "folder for the record (default results/TIME)")
+	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder, which ended early; the plan is that run's")
 	addFormat(c, &f.format)
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print warnings, errors and the table only")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the plan and every command line, and start nothing")
-	return c
 }
+
+// precision is a share as it is typed. It implements pflag's Value.
+type precision float64
+
+func (p *precision) String() string {
+	if *p == 0 {
+		return ""
+	}
+	return plan.Percent(float64(*p))
+}
+
+func (p *precision) Set(text string) error {
+	v, err := plan.ParsePrecision(text)
+	if err == nil {
+		*p = precision(v)
+	}
+	return err
+}
+
+// Type is what --help calls the value.
+func (p *precision) Type() string { return "share" }
 
 func join(ns []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ns), " ", ","), "[]")
 }
 
-// options are the flags as typed values. All that is wrong is said at once.
-func (f sweepFlags) options(version string, args []string) (run.Options, error) {
+// options are the flags, and the plan's file, as typed values, and where each of
+// the plan's parts comes from. All that is wrong is said at once.
+func (f *sweepFlags) options(cmd *cobra.Command, version string, args []string) (run.Options, sources, error) {
+	var wrong complaints
+	var file plan.File
+	if f.file != "" {
+		var errs []error
+		file, errs = plan.ReadFile(f.file)
+		for _, err := range errs {
+			wrong.add(err)
+		}
+	}
+	from := applyFile(cmd, file, &wrong)
 	o := run.Options{
 		Version: version,
 		Command: append([]string{"sweep"}, args...),
-		Plan:    plan.Plan{Trials: f.trials, Duration: f.duration, Wire: f.wire, Seed: f.seed},
+		Plan: plan.Plan{
+			Duration: f.duration, Wire: f.wire, Seed: f.seed, Note: file.Note,
+			Precision: float64(f.precision),
+		},
 		Results: f.results,
 	}
-	var wrong complaints
+	f.blocks(cmd, from, &o.Plan, &wrong)
 	path := testbed.Memif{}.Path()
 	var err error
 	if o.Wire, err = testbed.NewWire(f.wire, os.Getuid()); err == nil {
 		path = o.Wire.Path()
 	}
-	wrong.add(err)
+	wrong.add(from.at("wire", err))
 	if o.Plan.Sizes, err = sizes.Parse(f.sizes, path); err != nil {
-		wrong.add(err)
+		wrong.add(from.at("sizes", err))
 		o.Plan.Sizes = sizes.Default() // for Check to find what else is wrong
 	}
-	if err := f.guests.options(&o, &wrong); err != nil {
-		return o, err
+	if err := f.guests.options(&o, from, file.Guests, &wrong); err != nil {
+		return o, sources{}, err
+	}
+	for _, p := range o.Plan.Check() {
+		wrong.add(fmt.Errorf("%s %s", from.name(p.Part), p.Text))
+	}
+	if !slices.Contains(report.Printable(), f.format) {
+		wrong.add(fmt.Errorf("--format %q is unknown; there are %s", f.format, strings.Join(report.Printable(), ", ")))
 	}
 	f.truth.options(&o, &wrong)
-	wrong.add(o.Plan.Check())
-	wrong.add(checkFormat(f.format))
 	for o.Plan.Seed == 0 {
 		o.Plan.Seed = rand.Uint64N(1 << 32) // what every JSON reader takes
 	}
-	return o, wrong.err()
+	return o, sources{cmd, f, from, file.Guests}, wrong.err()
+}
+
+// blocks sets how many blocks the plan has.
+func (f *sweepFlags) blocks(cmd *cobra.Command, from origins, p *plan.Plan, wrong *complaints) {
+	p.Trials = f.trials
+	switch {
+	case f.full && given(cmd, from, "trials"):
+		wrong.add(fmt.Errorf("%s and trials %d: full is %d blocks; leave one of the two out", from.name("full"), f.trials, plan.Full))
+	case f.full, p.Precision > 0 && !given(cmd, from, "trials"):
+		p.Trials = plan.Full
+	}
+	switch {
+	case p.Precision > 0 && given(cmd, from, "max_trials"):
+		p.MaxTrials = f.maxTrials
+	case p.Precision > 0:
+		p.MaxTrials = max(f.maxTrials, p.Trials)
+	case given(cmd, from, "max_trials"):
+		wrong.add(fmt.Errorf("%s %d: there is no precision to stop for before; give --precision 1%%, say, or --trials for a number of blocks", from.name("max_trials"), f.maxTrials))
+	}
 }
 
 // complaints are all that is wrong with a command line.
@@ -146,7 +234,7 @@ func buildFolder() (string, error) {
 	return filepath.Dir(exe), nil
 }
 
-func dryRun(cmd *cobra.Command, o run.Options) error {
+func dryRun(cmd *cobra.Command, o run.Options, from sources) error {
 	lab, p, skipped, err := run.DryRun(cmd.Context(), o)
 	if err != nil {
 		return withExit(codeOf(cmd.Context(), err), err)
@@ -157,16 +245,20 @@ func dryRun(cmd *cobra.Command, o run.Options) error {
 	if len(p.Systems) == 0 {
 		return withExit(exitNothing, errors.New("nothing can run"))
 	}
-	if err := lab.Show(cmd.OutOrStdout(), p); err != nil {
+	err = showPlan(cmd.OutOrStdout(), p, o.Catalog, from, time.Now())
+	if err == nil {
+		err = lab.Show(cmd.OutOrStdout(), p)
+	}
+	if err != nil {
 		return withExit(exitFailed, err)
 	}
 	return nil
 }
 
 // sweep runs the experiment and prints what the folder then holds.
-func sweep(cmd *cobra.Command, o run.Options, format string) error {
+func sweep(cmd *cobra.Command, o run.Options, format string, quiet bool) error {
 	ctx := cmd.Context()
-	runErr := run.Run(ctx, o, terminal{cmd.ErrOrStderr()})
+	runErr := run.Run(ctx, o, onTerminal(cmd, quiet))
 	shown, err := report.Open(o.Results)
 	if err != nil {
 		if runErr != nil {
@@ -181,7 +273,7 @@ func sweep(cmd *cobra.Command, o run.Options, format string) error {
 		return withExit(codeOf(ctx, runErr), runErr)
 	}
 	for _, t := range shown.Trials {
-		if t.Error != "" {
+		if t.Error != "" && !t.Unsteady() {
 			return withExit(exitFailed, fmt.Errorf("some points failed; the consoles are in %s", filepath.Join(o.Results, "console")))
 		}
 	}
@@ -192,20 +284,14 @@ func sweep(cmd *cobra.Command, o run.Options, format string) error {
 func codeOf(ctx context.Context, err error) int {
 	var nothing *run.ErrNothing
 	var running *agent.ErrRunning
+	var changed *run.ErrChanged
 	switch {
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, &nothing), errors.As(err, &running):
 		return exitNothing
+	case errors.As(err, &changed):
+		return exitUsage
 	}
 	return exitFailed
 }
-
-// terminal is where a run speaks to its user.
-type terminal struct{ w io.Writer }
-
-// Say implements [run.UI].
-func (t terminal) Say(line string) { fmt.Fprintln(t.w, "sweep:", line) }
-
-// Progress implements [run.UI].
-func (t terminal) Progress(p plan.Plan) (run.Progress, func()) { return newProgress(t.w, p) }

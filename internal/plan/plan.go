@@ -93,6 +93,27 @@ type Plan struct {
 	// ends; else blocks are added until each point is there, up to MaxTrials.
 	Precision float64 `json:"precision,omitempty"`
 	MaxTrials int     `json:"max_trials,omitempty"`
+
+	// Note is what the user wrote about the run in the plan's file.
+	Note string `json:"note,omitempty"`
+}
+
+// Full is how many blocks a run needs that is to be published: an exact rank
+// test, corrected over six sizes times six pairs of systems, can decide nothing
+// from fewer. It is where Precision starts, too, because the 95 % interval of a
+// median exists from six boots on, and a rule that stops earlier stops by luck.
+const Full = 7
+
+// DefaultMaxTrials is MaxTrials where nothing was said.
+const DefaultMaxTrials = 30
+
+// MostBlocks is the most that the plan can have: MaxTrials, where its precision
+// decides how many they are, or Trials.
+func (p Plan) MostBlocks() int {
+	if p.Precision > 0 {
+		return p.MaxTrials
+	}
+	return p.Trials
 }
 
 // Trial is one point measured once: a system and a size within a boot.
@@ -145,34 +166,4 @@ func (p Plan) Boots() []Boot {
 		boots = append(boots, p.Block(round)...)
 	}
 	return boots
-}
-
-// Rough costs of what isn't measuring, for the time that is announced.
-const (
-	bootCost = 10 * time.Second
-	sizeCost = 1500 * time.Millisecond
-)
-
-// Expected is about how long the plan takes.
-func (p Plan) Expected() time.Duration {
-	boots := time.Duration(p.Trials * len(p.Systems))
-	return boots * (bootCost + time.Duration(len(p.Sizes))*(p.Duration+sizeCost))
-}
-
-// Check reports all that is wrong with the plan.
-func (p Plan) Check() error {
-	var wrong []string
-	if len(p.Sizes) == 0 {
-		wrong = append(wrong, "no size")
-	}
-	if p.Trials < 1 || p.Trials > 1000 {
-		wrong = append(wrong, fmt.Sprintf("--trials %d: 1 to 1000 boots can be asked for", p.Trials))
-	}
-	if p.Duration < time.Second || p.Duration > time.Hour {
-		wrong = append(wrong, fmt.Sprintf("--duration %v: the counters can be watched for 1s to 1h", p.Duration))
-	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("%s", strings.Join(wrong, "; "))
-	}
-	return nil
 }

@@ -603,11 +603,3 @@ func TestGrouped(t *testing.T) {
 		}
 	}
 }
-
-func TestLinkSpeed(t *testing.T) {
-	for wire, want := range map[string]float64{"10GbE": 1e10, "2.5GbE": 2.5e9, "memif": 0, "GbE": 0, "-1GbE": 0, "": 0} {
-		if got := linkSpeed(wire); got != want {
-			t.Errorf("%q: %v; want %v", wire, got, want)
-		}
-	}
-}

@@ -407,6 +407,7 @@ func grouped(digits string) string {
 func record(run results.Run) []pair {
 	out := []pair{
 		{"command", strings.Join(run.Command, " ")},
+		{"imported from", run.Imported},
 		{"kit", run.Kit},
 		{"wire", run.Plan.Wire},
 		{"seed of the orders", strconv.FormatUint(run.Plan.Seed, 10)},

@@ -9,13 +9,13 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"sweep/internal/plan"
 	"sweep/internal/results"
 	"sweep/internal/verdict"
+	"sweep/sizes"
 )
 
 // Shown is a run with what it means: all that a report is made of.
@@ -40,7 +40,7 @@ func Open(dir string) (Shown, error) {
 	}
 	return Shown{
 		Name: filepath.Base(filepath.Clean(dir)), Run: run, Trials: trials, Problems: problems, Commands: commands,
-		Verdict: verdict.Judge(run, trials, verdict.Rules{LineRate: linkSpeed(run.Plan.Wire)}),
+		Verdict: verdict.Judge(run, trials, verdict.Rules{LineRate: sizes.LinkRate(run.Plan.Wire)}),
 	}, nil
 }
 
@@ -200,16 +200,4 @@ func sortedSizes(points []point) []int {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// linkSpeed is what a wire is said to carry, in bits a second: a run that was
-// not measured here names its link, such as 10GbE. The wires of the lab are
-// memory, which has no line rate: 0.
-func linkSpeed(wire string) float64 {
-	gigabits, ok := strings.CutSuffix(wire, "GbE")
-	n, err := strconv.ParseFloat(gigabits, 64)
-	if !ok || err != nil || n <= 0 {
-		return 0
-	}
-	return n * 1e9
 }

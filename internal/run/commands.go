@@ -3,7 +3,6 @@ package run
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"sweep/internal/agent"
@@ -35,19 +34,12 @@ func pasteable(s agent.Spec) string {
 	return qemu.Quote(s.Argv)
 }
 
-// Show writes the plan and every command line that it would run, and what
-// would be typed at which prompt, without touching the machine.
+// Show writes every command line that a plan would run, and what would be typed
+// at which prompt, without touching the machine.
 func (l *Lab) Show(w io.Writer, p plan.Plan) error {
 	const dir = "/tmp/sweep-dry-run"
-	sizes := make([]string, len(p.Sizes))
-	for i, s := range p.Sizes {
-		sizes[i] = strconv.Itoa(s)
-	}
-	fmt.Fprintf(w, "# sizes:    %s B (without FCS), %v each\n", strings.Join(sizes, ", "), p.Duration)
-	fmt.Fprintf(w, "# wire:     %s\n", l.Wire.Name())
 	fmt.Fprintf(w, "# CPUs:     forwarder %d, guest %d, client %d, the rest %v%s\n",
 		l.Placement.Forwarder, l.Placement.Guest, l.Placement.Client, l.Placement.House, shareNote(l.Placement.Share))
-	fmt.Fprintf(w, "# takes:    about %v for %d boots\n", p.Expected().Round(1e9), len(p.Boots()))
 	fmt.Fprintf(w, "mkdir -m 700 %s\n", dir)
 	var wrap []string
 	if holder := l.Wire.Holder(); holder != nil {

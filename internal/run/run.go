@@ -48,6 +48,7 @@ func (l *Lab) Execute(ctx context.Context, p plan.Plan, f *results.Folder, prog 
 	done := map[plan.Trial]bool{}
 	for _, t := range f.Trials() {
 		done[t.Trial] = true
+		prog.Ended(t)
 	}
 	for round := 1; ; round++ {
 		for _, b := range p.Block(round) {

@@ -45,8 +45,10 @@ func (e *ErrNothing) Error() string {
 
 // UI is how a run speaks with whoever watches it.
 type UI interface {
-	// Say says something once.
+	// Say says something once, Warn what a user who wants no words must
+	// know as well.
 	Say(line string)
+	Warn(line string)
 	// Progress begins to show how far a plan is; done ends that.
 	Progress(p plan.Plan) (prog Progress, done func())
 	// Counting does the same for [Cost].
@@ -216,7 +218,7 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 		return err
 	}
 	for _, w := range record.Warnings {
-		ui.Say("warning: " + w)
+		ui.Warn(w)
 	}
 	s := &session{lab: lab, plan: p, folder: f, record: record}
 	if o.Resume {
