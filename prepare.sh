@@ -48,6 +48,8 @@ needed() {
 			git                  git               listing the files to check
 			setpriv              util-linux        tests as an ordinary user
 			chromium             chromium          the report's page in a browser
+			/usr/include/dpdk/rte_ethdev.h libdpdk-dev pktio, which the tests measure the kit with
+			pkg-config           pkgconf           pktio
 		TABLE
 	fi
 }
@@ -128,6 +130,18 @@ build() {
 	# fraction of a second.
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.version=$version" -o build/ ./cmd/sweep ||
 		die "go build failed; its words stand above (no network for the modules, perhaps)"
+}
+
+# pktio builds the program that the kit is tried with, where DPDK's library is.
+# It is no part of an experiment: without it only --fault and the system paced
+# are missing, and they say so.
+pktio() {
+	stale build/pktio go.mod cmd/pktio internal/pktio internal/fault || return 0
+	pkg-config --exists libdpdk 2>/dev/null || return 0
+	say "building pktio"
+	CGO_ENABLED=1 go build -tags dpdk -trimpath -buildvcs=false -o build/pktio.new ./cmd/pktio ||
+		die "pktio could not be built; the words stand above"
+	mv build/pktio.new build/pktio
 }
 
 # stale says whether a file is missing, or older than one in the folders.
@@ -232,6 +246,7 @@ case $stage in
 	if ! ready; then
 		build
 		guests
+		pktio
 		kraft_build
 		image
 	fi

@@ -11,10 +11,13 @@ import (
 
 	"sweep/internal/agent"
 	"sweep/internal/console"
+	"sweep/internal/fault"
 	"sweep/internal/guest"
 	"sweep/internal/linux"
+	"sweep/internal/paced"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
+	"sweep/internal/results"
 	"sweep/internal/testbed"
 	"sweep/internal/testpmd"
 )
@@ -90,6 +93,38 @@ func TestCleanups(t *testing.T) {
 	}
 	if err := c.run(); err == nil || err.Error() != "stuck" || fmt.Sprint(order) != "[2 1 0]" {
 		t.Errorf("order %v, %v", order, err)
+	}
+}
+
+// A guest that is a process takes the machine's place, and what stands beside its
+// numbers is not what would of a machine's.
+func TestProcessInsteadOfMachine(t *testing.T) {
+	f, err := fault.Parse("drop=1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire, err := testbed.WithFault(testbed.Memif{}, "/b/pktio", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Lab{
+		Placement: testbed.Placement{Guest: 1, Share: "cpu"}, Wire: wire, Accel: qemu.Accel{Name: "tcg", Why: "there is no KVM"},
+		Guests: map[string]guest.Guest{paced.Name: paced.New("/b", 7), linux.Name: linux.Guest{Dir: "/b"}},
+	}
+	y := l.lay(paced.Name, "/d", nil)
+	if argv := strings.Join(y.vmSpec.Argv, " "); y.vmSpec.Name != "guest" || y.vmSpec.Slice != l.Placement.Slice() ||
+		!strings.HasPrefix(argv, "/b/pktio send ") || !strings.Contains(argv, "path=/d/vhost.sock") || !strings.Contains(argv, "--cpu 1") {
+		t.Errorf("the guest is %+v", y.vmSpec)
+	}
+	if err := l.pin(t.Context(), y, nil); err != nil {
+		t.Error(err)
+	}
+	for _, tt := range []struct{ guest, first string }{{paced.Name, "pollers shared a CPU"}, {linux.Name, "the guest ran in an emulator"}} {
+		b := bench{lab: l, settings: results.Settings{Accel: l.lay(tt.guest, "/d", nil).vm.Accel}}
+		got := b.caveats()
+		if !strings.HasPrefix(got[0], tt.first) || got[len(got)-1] != "a fault was planted: drop=1000" {
+			t.Errorf("%s: caveats %q", tt.guest, got)
+		}
 	}
 }
 

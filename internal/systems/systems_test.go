@@ -54,6 +54,7 @@ func TestMissing(t *testing.T) {
 		{user("linux-dpdk"), "its image is not whole"},
 		{user("linux-kernel"), "./prepare.sh builds it"},
 		{user("unikraft"), "--unikraft-image FILE"},
+		{user("paced"), "./prepare.sh --tests makes it"},
 		{user("freebsd"), "there is no guest freebsd"},
 		{plan.System{Guest: "bare", Attachment: "vhost-net"}, "vhost-net"},
 	} {
