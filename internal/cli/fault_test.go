@@ -52,7 +52,7 @@ func TestTruthFlags(t *testing.T) {
 func TestPacedIsAskedFor(t *testing.T) {
 	var wrong complaints
 	f := guestFlags{systems: "paced/vhost-user", kernelSender: "sendmmsg", memory: 256, also: []plan.System{paced.System()}}
-	c, asked := f.catalog(t.TempDir(), &wrong)
+	c, asked := f.catalog(t.TempDir(), origins{}, nil, &wrong)
 	if len(wrong) > 0 || len(asked) != 1 || asked[0] != paced.System() {
 		t.Errorf("%v: %v", wrong, asked)
 	}
@@ -62,7 +62,7 @@ func TestPacedIsAskedFor(t *testing.T) {
 		}
 	}
 	f.also = nil
-	if f.catalog(t.TempDir(), &wrong); len(wrong) != 1 || !strings.Contains(wrong[0], `"paced/vhost-user" is unknown`) {
+	if f.catalog(t.TempDir(), origins{}, nil, &wrong); len(wrong) != 1 || !strings.Contains(wrong[0], `"paced/vhost-user" is unknown`) {
 		t.Errorf("cost takes it: %v", wrong)
 	}
 }

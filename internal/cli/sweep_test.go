@@ -41,7 +41,7 @@ func TestContradictions(t *testing.T) {
 			`sizes "41": 41 is too short: Ethernet, IPv4 and UDP headers take 42 bytes`,
 			"--memory 1: a guest can have 2 to 1048576 MiB",
 			"--duration 1ms: the counters can be watched for 1s to 1h",
-			`--format "x" is unknown; there are table, markdown, csv, json`,
+			`--format "x" is unknown; there are table, markdown, csv, json, benchfmt, tsv, svg, html`,
 		}},
 		// The file's own mistakes and the plan's, each with its line.
 		{"--plan testdata/plan/wrong.yaml --duration 1ms", []string{
