@@ -3,7 +3,7 @@
 #
 #   ./test.sh        everything once, in under ten minutes on 2 CPUs
 #   ./test.sh fresh  the README's two commands in a bare Debian root (needs root)
-#   ./test.sh soak   the long counts (about twenty minutes); the log goes to docs/soak.log
+#   ./test.sh soak   the long counts (about an hour); the log goes to docs/soak.log
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 
@@ -73,8 +73,8 @@ checks() {
 		failed=$((failed + 1))
 	fi
 	local check
-	for check in "go vet ./..." "go vet -tags real ./..." "go run $staticcheck ./..." \
-		"go run $staticcheck -tags real ./test/..." "go mod tidy -diff" "go mod verify"; do
+	for check in "go vet ./..." "go vet -tags real,soak ./..." "go run $staticcheck ./..." \
+		"go run $staticcheck -tags real,soak ./test/..." "go mod tidy -diff" "go mod verify"; do
 		# shellcheck disable=SC2086 # words are meant
 		quietly $check || { echo "failed: $check"; failed=$((failed + 1)); }
 	done
@@ -103,9 +103,14 @@ soak)
 	version=$(git describe --always --dirty) # before the log itself changes
 	{
 		echo "./test.sh soak of $version on $(uname -sr), $(nproc) CPUs, $(date -u +%F)"
-		say "kill -9 at twenty random moments"
+		say "kill -9 at twenty random moments, each run resumed"
 		SWEEP_SOAK=20 go_test -tags real -timeout 60m -run 'TestKill9$' ./test
-		grep -h 'killed after' "$keep_log" || true
+		grep -h 'killed after\|resumed: ' "$keep_log" || true
+		say "the same system under two names, ten times"
+		SWEEP_SOAK=10 go_test -tags real,soak -timeout 90m -run 'TestAA$' ./test
+		grep -h ' against \|A/A runs' "$keep_log" || true
+		say "the statistics, simulated"
+		go run ./bench/intervals
 		say "ten minutes of fuzzing the parser, and two of the failures' table"
 		fuzz FuzzParse 10m ./internal/testpmd
 		fuzz FuzzExplain 2m ./internal/diagnose

@@ -275,7 +275,9 @@ func (s *session) describe(ctx context.Context) (err error) {
 	if s.record.Machine, err = Machine(ctx, s.lab.Agent); err != nil {
 		return err
 	}
-	if s.was == nil {
+	// Where nothing was measured there is nothing that could be mixed up, and
+	// the machine may not even have been looked at.
+	if s.was == nil || len(s.folder.Trials()) == 0 {
 		return s.folder.Update(s.record)
 	}
 	if changes := results.Changes(*s.was, s.record); len(changes) > 0 {
