@@ -150,7 +150,7 @@ func (s *Sender) Prepare(frame []byte) error {
 // the driver takes them, a count of 0 no end.
 func (s *Sender) Begin(rate, count uint64) {
 	s.c.rate, s.c.count = C.uint64_t(rate), C.uint64_t(count)
-	s.c.packets, s.c.full, s.c.late, s.c.skipped, s.c.is_late = 0, 0, 0, 0, 0
+	s.c.packets, s.c.full, s.c.late, s.c.skipped, s.c.behind, s.c.is_late = 0, 0, 0, 0, 0, 0
 	s.ticks = C.pktio_ticks()
 	s.c.begun = C.pktio_now()
 	s.c.now = s.c.begun
@@ -165,7 +165,7 @@ func (s *Sender) End() { C.pktio_send_end(s.c) }
 // Sent is what was sent since Begin, as it was when Poll last looked at the clock.
 func (s *Sender) Sent() Sent {
 	return Sent{
-		Packets: uint64(s.c.packets), Full: uint64(s.c.full), Late: uint64(s.c.late), Skipped: uint64(s.c.skipped),
+		Packets: uint64(s.c.packets), Full: uint64(s.c.full), Late: uint64(s.c.late), Skipped: uint64(s.c.skipped), Behind: uint64(s.c.behind),
 		Time: time.Duration(s.c.now - s.c.begun), Ticks: uint64(C.pktio_ticks() - s.ticks),
 	}
 }

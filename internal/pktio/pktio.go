@@ -51,6 +51,7 @@ type Sent struct {
 	Full    uint64        // times that the driver had no room for all it was offered; they were offered again
 	Late    uint64        // times that it came more than a millisecond late to a deadline
 	Skipped uint64        // deadlines given up, because they were more than a second ago
+	Behind  uint64        // the most frames that were due and not out at a time: the most that the mean rate of any stretch is off by
 	Time    time.Duration // since Begin
 	Ticks   uint64        // the same by the time-stamp counter
 }

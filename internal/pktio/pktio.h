@@ -65,6 +65,7 @@ struct pktio_sender {
 	uint64_t full;    /* times that it had not room for all it was offered */
 	uint64_t late;    /* times that it came more than a millisecond late */
 	uint64_t skipped; /* deadlines given up, more than a second late */
+	uint64_t behind;  /* the most frames that were due and not out at a time */
 
 	/* Taken from the pool and not yet handed over: [first, end). */
 	struct rte_mbuf *ready[PKTIO_BURST];

@@ -25,6 +25,8 @@ static uint64_t backlog(struct pktio_sender *s, uint64_t now)
 		s->skipped += behind - s->rate;
 		behind = s->rate;
 	}
+	if (behind > s->behind)
+		s->behind = behind;
 	/* The one whose turn it is, and those of a millisecond. */
 	const int late = behind > 1 + s->rate / 1000;
 

@@ -239,6 +239,6 @@ func (c *conversation) told(endsItself bool) bool {
 }
 
 func (c *conversation) counters(event string, size int, n Sent) {
-	c.say("%s size=%d packets=%d full=%d errors=0 ns=%d ticks=%d late=%d skipped=%d",
-		event, size, n.Packets, n.Full, n.Time, n.Ticks, n.Late, n.Skipped)
+	c.say("%s size=%d packets=%d full=%d errors=0 ns=%d ticks=%d late=%d behind=%d skipped=%d",
+		event, size, n.Packets, n.Full, n.Time, n.Ticks, n.Late, n.Behind, n.Skipped)
 }

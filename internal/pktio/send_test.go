@@ -112,16 +112,16 @@ func TestSendCommands(t *testing.T) {
 	}{
 		// 100000 a second: the seventh is due after 70 µs.
 		"so many": {[]string{ready + ">send 64 7", "skipped=0>quit"},
-			[]string{"sending size=64", "stopped size=64 packets=7 full=0 errors=0 ns=70000 ticks=140000 late=0 skipped=0"}},
+			[]string{"sending size=64", "stopped size=64 packets=7 full=0 errors=0 ns=70000 ticks=140000 late=0 behind=0 skipped=0"}},
 		"refusals": {[]string{ready + ">send 41", "FCS>send 1515", "FCS>send", "FCS>send 64 x", "numbers>send 64 1 2", "numbers>stop", "send>count 64", "count>fly", "quit>", ">quit"},
 			[]string{"refused a frame has 42 to 1514 bytes, without FCS", "refused a frame has 42 to 1514 bytes, without FCS", "refused a frame has 42 to 1514 bytes, without FCS",
 				"refused send is followed by one or two numbers", "refused send is followed by one or two numbers",
 				"refused it doesn't send", "refused this guest can't count", "refused there is no such command; there are send, stop, quit"}},
 		"while it sends": {[]string{ready + ">send 42", "size=42>send 64", "stop>stop", "skipped=0>quit"},
-			[]string{"sending size=42", "refused while it sends, a guest takes only stop", "stopped size=42 packets=200 full=0 errors=0 ns=2000000 ticks=4000000 late=0 skipped=0"}},
+			[]string{"sending size=42", "refused while it sends, a guest takes only stop", "stopped size=42 packets=200 full=0 errors=0 ns=2000000 ticks=4000000 late=0 behind=0 skipped=0"}},
 		"the end of what is typed, waiting": {[]string{ready + ">EOF"}, nil},
 		"the end of what is typed, sending": {[]string{ready + ">send 1514", "size=1514>EOF"},
-			[]string{"sending size=1514", "stopped size=1514 packets=100 full=0 errors=0 ns=1000000 ticks=2000000 late=0 skipped=0"}},
+			[]string{"sending size=1514", "stopped size=1514 packets=100 full=0 errors=0 ns=1000000 ticks=2000000 late=0 behind=0 skipped=0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &wire{}
@@ -145,8 +145,8 @@ func TestSendOnce(t *testing.T) {
 		t.Error(err)
 	}
 	checkSaid(t, got, "sending size=64",
-		"second size=64 packets=100000 full=0 errors=0 ns=1000000000 ticks=2000000000 late=0 skipped=0",
-		"stopped size=64 packets=150000 full=0 errors=0 ns=1500000000 ticks=3000000000 late=0 skipped=0")
+		"second size=64 packets=100000 full=0 errors=0 ns=1000000000 ticks=2000000000 late=0 behind=0 skipped=0",
+		"stopped size=64 packets=150000 full=0 errors=0 ns=1500000000 ticks=3000000000 late=0 behind=0 skipped=0")
 	if len(w.frame) != 64 {
 		t.Errorf("it prepared a frame of %d bytes", len(w.frame))
 	}
