@@ -36,18 +36,17 @@ const guestMAC = "02:00:00:00:00:01"
 // bench is a guest, a forwarder and a client that are up and joined, as they
 // are for the trials of one boot.
 type bench struct {
-	lab                *Lab
-	server             *server.Server
-	client             *client.Client
-	vm                 *qemu.VM
-	relay              *testbed.Relay // nil where the wire has none
-	sender             guest.Sender
-	settings           results.Settings
-	guestThread        string // in the names of the guest's threads that poll
-	busy               *busyWatch
-	receiving, running bool         // the client, the forwarder has started
-	frames             []tape.Frame // some of the guest's first
-	expect             string       // the Ethernet destination that they should have
+	lab         *Lab
+	server      *server.Server
+	client      *client.Client
+	vm          *qemu.VM
+	relay       *testbed.Relay // nil where the wire has none
+	sender      guest.Sender
+	settings    results.Settings
+	guestThread string // in the names of the guest's threads that poll
+	busy        *busyWatch
+	frames      []tape.Frame // some of the guest's first
+	expect      string       // the Ethernet destination that they should have
 }
 
 // layout is everything that a boot starts, as pure data: what --dry-run shows
@@ -185,7 +184,7 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 		return err
 	}
 	undo.add(bench.halt)
-	if err := bench.glimpse(ctx, b.Trials[0].Size); err != nil {
+	if err := bench.ready(ctx, b.Trials[0].Size); err != nil {
 		return err
 	}
 	return do(bench)
@@ -198,9 +197,10 @@ const guestPeer = "02:00:00:00:00:00"
 // glimpseFrames is how many of a boot's first frames are kept.
 const glimpseFrames = 8
 
-// glimpse looks at some frames of the boot. It costs a fraction of a second, and
-// the link of the wire is up after it.
-func (b *bench) glimpse(ctx context.Context, size int) error {
+// ready has the forwarder forward and the wire's link up, before anything is
+// measured: a memif counts from where its peer connects. On the way it looks at
+// some frames of the boot, which costs a fraction of a second.
+func (b *bench) ready(ctx context.Context, size int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
 	defer cancel()
 	// While nobody takes them: testpmd prints some hundred bytes a frame, and
@@ -208,29 +208,50 @@ func (b *bench) glimpse(ctx context.Context, size int) error {
 	err := b.sender.Few(ctx, size)
 	var byGuest guest.Refused
 	var byTestpmd *testpmd.Refused
-	if errors.As(err, &byGuest) || errors.As(err, &byTestpmd) {
-		return nil // the size, which the trial will say, or the number of packets
-	}
-	if err != nil {
+	// It may refuse the size, which the trial will say, or the number.
+	refused := errors.As(err, &byGuest) || errors.As(err, &byTestpmd)
+	if err != nil && !refused {
 		return err
 	}
 	if err := b.client.Receive(ctx); err != nil {
 		return err
 	}
-	b.receiving = true
-	frames, err := b.server.Glimpse(ctx)
-	if err != nil {
+	if !refused {
+		frames, err := b.server.Glimpse(ctx)
+		if err != nil {
+			return err
+		}
+		for _, f := range frames[:min(len(frames), glimpseFrames)] {
+			b.frames = append(b.frames, tape.Frame{Source: f.Source, Destination: f.Destination, EtherType: f.EtherType, Length: f.Length})
+		}
+		b.expect = guestPeer
+	}
+	if err := b.server.Forward(ctx); err != nil {
 		return err
 	}
-	for _, f := range frames[:min(len(frames), glimpseFrames)] {
-		b.frames = append(b.frames, tape.Frame{Source: f.Source, Destination: f.Destination, EtherType: f.EtherType, Length: f.Length})
-	}
-	b.expect = guestPeer
-	if err := b.start(ctx); err != nil {
+	if err := b.linked(ctx); err != nil {
 		return err
 	}
 	_, err = b.stand(ctx, func(tape.Look) error { return nil })
 	return err
+}
+
+// linkDeadline is how long a wire's link may take to come up. What is down then
+// the trials' audits say.
+const linkDeadline = 5 * time.Second
+
+// linked waits until the links of the wire's two ends are up.
+func (b *bench) linked(ctx context.Context) error {
+	for end := time.Now().Add(linkDeadline); time.Now().Before(end); {
+		down, err := b.linksDown(ctx)
+		if err != nil || len(down) == 0 {
+			return err
+		}
+		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pinGuest binds a machine's virtual CPUs to the guest's CPU. QEMU names their
@@ -268,24 +289,6 @@ func (b *bench) describe(ctx context.Context, lay layout) (results.Settings, err
 		GuestCPU: b.lab.Placement.Guest, Queue: queue, Features: features.Names(), Burst: lay.server.Burst, Wire: b.lab.Wire.Name(),
 		Guest: b.sender.About(), Server: serverVersion, Client: clientVersion,
 	}, nil
-}
-
-// start lets the client receive and the forwarder forward, once.
-func (b *bench) start(ctx context.Context) error {
-	if !b.receiving {
-		if err := b.client.Receive(ctx); err != nil {
-			return err
-		}
-		b.receiving = true
-	}
-	if b.running {
-		return nil
-	}
-	if err := b.server.Forward(ctx); err != nil {
-		return err
-	}
-	b.running = true
-	return nil
 }
 
 // halt stops the forwarder. A forwarder that is gone has stopped.

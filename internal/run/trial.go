@@ -154,9 +154,6 @@ func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error
 	if err := b.sender.Send(ctx, rec.tape.Size); err != nil {
 		return err
 	}
-	if err := b.start(ctx); err != nil {
-		return err
-	}
 	if err := b.settle(ctx, rec); err != nil {
 		return err
 	}
