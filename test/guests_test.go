@@ -105,9 +105,10 @@ func TestAllSystems(t *testing.T) {
 // its sizes in the order that its seed gives, and what holds of every trial.
 func (k *kit) checkColumns(table, dir string, guests ...string) {
 	k.t.Helper()
+	// A heading that would make the table too wide is broken behind the slash.
 	header := strings.Split(table, "\n")[1]
 	var names []string
-	for _, cell := range regexp.MustCompile(`(\S+)/vhost-user \*`).FindAllStringSubmatch(header, -1) {
+	for _, cell := range regexp.MustCompile(`(\S+)/`).FindAllStringSubmatch(header, -1) {
 		names = append(names, cell[1])
 	}
 	if !slices.Equal(names, guests) {

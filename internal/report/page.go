@@ -210,7 +210,10 @@ func lead(s Shown, points []point) []string {
 	if failed > 0 {
 		out = append(out, count(failed, "point has no rate: why is said below.", "points have no rate: why is said below."))
 	}
-	if s.boots() <= 1 {
+	switch {
+	case s.Run.Imported != "" && s.boots() <= 1:
+		out = append([]string{"One number a point: no verdict. It was not measured here, but imported: " + s.Run.Imported + "."}, out...)
+	case s.boots() <= 1:
 		out = append([]string{"One boot: no verdict. Another boot may give another number."}, out...)
 	}
 	return out

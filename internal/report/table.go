@@ -288,9 +288,12 @@ func legend(s Shown, points []point, notes footnotes, everywhere []string, markd
 		over = " over " + d.String()
 	}
 	b.WriteString("Mpps that arrived, counted by testpmd (rxonly)" + over + "; sizes in bytes without FCS.\n")
-	if s.boots() <= 1 {
+	switch {
+	case s.Run.Imported != "" && s.boots() <= 1:
+		b.WriteString("One number a point: no verdict. It was not measured here, but imported: " + s.Run.Imported + ".\n")
+	case s.boots() <= 1:
 		b.WriteString("One boot: no verdict. The digits are those on which that boot's readings agree; another boot may differ by more.\n")
-	} else {
+	default:
 		fmt.Fprintf(&b, "Medians of up to %d boots.%s\n", s.boots(), intervals(points))
 	}
 	for _, line := range marks(points) {

@@ -74,10 +74,7 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 	started := time.Now()
 	record := func(t results.Trial) error {
 		if err := f.Append(t); err != nil {
-			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-				err = fmt.Errorf("%w: free some, or name a folder on another disk with --results", err)
-			}
-			return stop{fmt.Errorf("%w; what was measured until then is kept", err)}
+			return notWritten(err)
 		}
 		prog.Ended(t)
 		return nil
@@ -123,6 +120,14 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 		}
 	}
 	return nil
+}
+
+// notWritten is the end of a run whose folder takes no more.
+func notWritten(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = fmt.Errorf("%w: free some, or name a folder on another disk with --results", err)
+	}
+	return stop{fmt.Errorf("%w; what was measured until then is kept", err)}
 }
 
 // stop is an error that ends the run and not only the boot.

@@ -93,7 +93,7 @@ type recorder struct {
 func (r *recorder) write(l tape.Line) error {
 	l.Boot, l.Size = r.tape.Boot, r.tape.Size
 	if err := r.folder.Record(l); err != nil {
-		return stop{err}
+		return notWritten(err)
 	}
 	return nil
 }
