@@ -89,7 +89,7 @@ case ${1:-} in
 	say "unit tests"
 	go_test ./...
 	say "the real thing: testpmd, QEMU, a guest (some minutes)"
-	go_test -tags real -timeout 9m ./test
+	go_test -tags real -timeout 15m ./test
 	finish
 	;;
 fresh)

@@ -50,35 +50,14 @@ func (k *kit) found(kind audit.Kind, void bool, words ...string) {
 	// No luck: of what makes a trial void nothing else was found, but for what
 	// the same fault does to the rate.
 	for _, f := range t.Findings {
-		if f.Void && f.Kind != kind && f.Kind != audit.Unsteady {
+		same := f.Kind == kind || f.Kind == audit.Unsteady ||
+			kind == audit.Still && f.Kind == audit.Lost // what never arrived is missing, too
+		if f.Void && !same {
 			k.t.Errorf("found besides: %+v", f)
 		}
 	}
 	k.replays("r")
 	k.nothingLeft()
-}
-
-// Faults on the wire, by the relay.
-func TestPlantedInTheWire(t *testing.T) {
-	for _, tt := range []struct {
-		fault string
-		kind  audit.Kind
-		words []string
-	}{
-		{"drop=1000", audit.Lost, []string{"lost between forwarder and client, 1 in 100"}},
-		{"short=4", audit.WrongSize, []string{"frames of 252 B arrived, not of 256: 4 bytes short"}},
-		{"hold", audit.Still, []string{"the client's counter does not move, although the forwarder sent"}},
-	} {
-		t.Run(tt.fault, func(t *testing.T) {
-			k := newKit(t)
-			// Paced, so that the relay's share of a CPU is no matter.
-			if _, stderr, code := k.run("--systems", "paced/vhost-user", "--pace", "50000", "--sizes", "256",
-				"--duration", "2s", "--results", "r", "--fault", tt.fault); code != 1 {
-				t.Errorf("exit code %d\n%s", code, stderr)
-			}
-			k.found(tt.kind, true, tt.words...)
-		})
-	}
 }
 
 // What goes wrong with a process in the middle of a window.

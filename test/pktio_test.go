@@ -338,7 +338,11 @@ const truth = 0.001
 func TestKnownTruth(t *testing.T) {
 	const tries = 5
 	const window = 5 // seconds
-	for _, rate := range []float64{20_000, 50_000, 100_000} {
+	rates := []float64{20_000, 50_000, 100_000}
+	if os.Getenv("SWEEP_SOAK") == "" {
+		rates = rates[1:2]
+	}
+	for _, rate := range rates {
 		for _, size := range []int{64, 1500} {
 			t.Run(fmt.Sprintf("%.0f a second of %d B", rate, size), func(t *testing.T) {
 				for range tries {
@@ -469,7 +473,7 @@ func TestPlantedLoss(t *testing.T) {
 	if relay["dropped"] != relay["received"]/1000 {
 		t.Errorf("the relay dropped %d of %d", relay["dropped"], relay["received"])
 	}
-	k.nothingLeft()
+	k.found(audit.Lost, true, "lost between forwarder and client, 1 in ", "without a counter")
 }
 
 func TestPlantedShortFrames(t *testing.T) {
@@ -479,10 +483,7 @@ func TestPlantedShortFrames(t *testing.T) {
 	if l.ClientReceived == 0 || l.ClientBytes != 60*l.ClientReceived || relay["shortened"] != relay["received"] || l.Residual().Wire != 0 {
 		t.Errorf("%d packets of %d B arrived; relay %v", l.ClientReceived, l.ClientBytes, relay)
 	}
-	if trial.Error == "" {
-		t.Errorf("frames of 60 B are a rate of 64: %v", trial.RxPps)
-	}
-	k.nothingLeft()
+	k.found(audit.WrongSize, true, "frames of 60 B arrived, not of 64: 4 bytes short")
 }
 
 // From a moment on nothing arrives any more.
@@ -492,7 +493,7 @@ func TestPlantedHold(t *testing.T) {
 	if l := trial.Ledger; l.Residual().Wire != int64(relay["dropped"]) || relay["dropped"] == 0 || trial.Error == "" {
 		t.Errorf("%+v, relay %v, error %q", *l, relay, trial.Error)
 	}
-	k.nothingLeft()
+	k.found(audit.Still, true, "the client's counter did not move for", "while the forwarder sent")
 }
 
 // A relay that stands still loses nothing: what it had no time for waits in the
@@ -512,7 +513,7 @@ func TestPlantedPause(t *testing.T) {
 // A relay that is killed in the middle voids the trial, and nothing is left.
 func TestRelayKilled(t *testing.T) {
 	k := newKit(t)
-	s := k.start("--systems", "paced/vhost-user", "--sizes", "64", "--duration", "20s", "--results", "r", "--fault", "none")
+	s := k.start("--systems", "paced/vhost-user", "--sizes", "64", "--duration", "8s", "--results", "r", "--fault", "none")
 	k.waitFor(s, "comes up")
 	relay := 0
 	for until := time.Now().Add(30 * time.Second); relay == 0 && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {

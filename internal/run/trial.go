@@ -51,6 +51,9 @@ func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration,
 	if errors.As(err, &full) {
 		return out, err
 	}
+	if err == nil {
+		err = b.dead(ctx) // such as a relay, whom nobody asks anything
+	}
 	err = b.explain(ctx, &rec.tape, err)
 	rec.tape.Lost = b.transcriptErrs()
 	if err := rec.end(); err != nil {
@@ -74,14 +77,26 @@ func (b *bench) explain(ctx context.Context, t *tape.Tape, err error) error {
 		t.Refusal = true
 		return nil // it can be told another size
 	}
-	// A process that was killed shows in its console's end, and may take a
-	// moment to be reaped.
-	look, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if dead := b.dead(look); dead != nil {
+	if dead := b.died(ctx); dead != nil {
 		t.Failure = dead.Error()
 	}
 	return err
+}
+
+// died says which process of the bench has ended, and how. One that was killed
+// shows in its console's end, which may come a moment after whatever else it
+// broke.
+func (b *bench) died(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for {
+		if dead := b.dead(ctx); dead != nil {
+			return dead
+		}
+		if sleep(ctx, every/5) != nil {
+			return nil
+		}
+	}
 }
 
 // recorder writes a trial's tape, in memory and on disk.
