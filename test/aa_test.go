@@ -57,7 +57,7 @@ func TestAA(t *testing.T) {
 		t.Setenv("SWEEP_STATE_DIR", filepath.Join(k.dir, "sweep-state"))
 		p.Seed = uint64(round + 1)
 		dir := filepath.Join(k.dir, "r")
-		err := run.Run(context.Background(), run.Options{
+		_, err := run.Run(context.Background(), run.Options{
 			Version: "test", Command: []string{"test"}, Wire: wire, Results: dir, Plan: p,
 			Catalog: systems.Catalog{Build: build, KernelSender: linux.Senders()[0], MemoryMiB: guest.MemoryMiB, Own: own},
 		}, quiet{t})

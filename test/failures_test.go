@@ -235,7 +235,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t)
 			s := k.start("--systems", dpdk, "--sizes", "64,128,256", "--duration", "2s", "--results", "r")
-			k.waitFor(s, " B: 0.")
+			k.waitFor(s, " Mpps")
 			time.Sleep(1500 * time.Millisecond)
 			killed := false
 			for pid, cmdline := range k.marked() {
@@ -271,7 +271,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 // and what was written before is whole.
 func TestFullDisk(t *testing.T) {
 	k := newKit(t)
-	inner := `mount -t tmpfs -o size=400k none disk && "$0" --systems bare/vhost-user --sizes 64-1500:64 --duration 1s --results disk/r; code=$?; cp -r disk/r kept; exit $code`
+	inner := `mount -t tmpfs -o size=250k none disk && "$0" --systems bare/vhost-user --sizes 64-1500:64 --duration 1s --results disk/r; code=$?; cp -r disk/r kept; exit $code`
 	unshare := []string{"--mount"}
 	if os.Getuid() != 0 {
 		unshare = append(unshare, "--user", "--map-root-user")

@@ -142,7 +142,7 @@ func TestPlantedSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = run.Run(context.Background(), run.Options{
+	_, err = run.Run(context.Background(), run.Options{
 		Version: "test", Command: []string{"test"}, Wire: wire, Results: filepath.Join(k.dir, "r"),
 		Catalog: systems.Catalog{Build: filepath.Dir(binary(t)), KernelSender: linux.Senders()[0], MemoryMiB: guest.MemoryMiB},
 		Plan: plan.Plan{

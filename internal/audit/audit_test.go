@@ -193,6 +193,10 @@ func TestFaults(t *testing.T) {
 			r.usage.Forwarder.Ran -= 3 * time.Millisecond
 			r.usage.Forwarder.Waited += 3 * time.Millisecond
 		}), Descheduled, false, "the forwarder was taken off its CPU"},
+		{"taken off its CPU again and again", good(func(r *recording, _ int) { r.usage.Client.Involuntary += 6 }),
+			Descheduled, false, "the client was taken off its CPU more than 50 times a second"},
+		{"a few times", good(func(r *recording, _ int) { r.usage.Client.Involuntary += 5 }), "", false, ""},
+		{"no frame was seen", good(nil).with(func(r *recording) { r.Frames = nil }), Address, false, "none of the boot's first frames was seen"},
 		{"stolen", good(nil).with(func(r *recording) { r.Stolen = 0.05 }), Stolen, false, "a hypervisor took"},
 		{"foreign load", good(nil).with(func(r *recording) { r.Foreign = []string{"cc1 (pid 7) was busy"} }), Foreign, false, "cc1 (pid 7)"},
 		{"another address", good(nil).with(func(r *recording) { r.Frames[0].Destination = "02:00:00:00:00:99" }), Address, false, "the guest sends to 02:00:00:00:00:99, not to 02:00:00:00:00:00"},

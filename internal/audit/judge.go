@@ -178,17 +178,18 @@ func (j *judge) conserved(l Ledger, r Residual) {
 		residual       int64
 		of             uint64
 		gave, received string
+		uncounted      bool
 	}{
-		{"between guest and forwarder", r.Attachment, l.GuestSent, "the guest sent", "the vhost port received"},
-		{"inside the forwarder", r.Forwarder, l.ServerReceived, "it received", "it sent and dropped"},
-		{"between forwarder and client", r.Wire, l.ServerSent, "the forwarder sent", "the client received, missed and refused"},
+		{"between guest and forwarder", r.Attachment, l.GuestSent, "the guest sent", "the vhost port received", false},
+		{"inside the forwarder", r.Forwarder, l.ServerReceived, "it received", "it sent and dropped", false},
+		{"between forwarder and client", r.Wire, l.ServerSent, "the forwarder sent", "the client received, missed and refused", uncounted(j.tape.Driver)},
 	} {
 		switch {
 		case hop.residual == 0:
 		case hop.residual < 0:
 			j.void(Impossible, "%d packets came from nowhere %s: %s %d, %s %d", -hop.residual, hop.between,
 				hop.gave, hop.of, hop.received, uint64(int64(hop.of)-hop.residual))
-		case hop.residual == r.Wire && uncounted(j.tape.Driver):
+		case hop.uncounted:
 			j.note(Lost, "packets were lost %s without a counter: %s does not count what its socket drops", hop.between, j.tape.Driver)
 		default:
 			j.void(Lost, "%d packets were lost %s, %s, without a counter: %s %d, %s %d", hop.residual, hop.between,
@@ -214,6 +215,9 @@ func oneIn(some int64, of uint64) string {
 func (j *judge) frames() {
 	if j.tape.Expect == "" {
 		return
+	}
+	if len(j.tape.Frames) == 0 {
+		j.note(Address, "none of the boot's first frames was seen: where they go is not known")
 	}
 	for _, f := range j.tape.Frames {
 		if !strings.EqualFold(f.Destination, j.tape.Expect) {

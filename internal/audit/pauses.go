@@ -24,6 +24,9 @@ const (
 	// waitShare is how much of the time a poller that shares its CPU with none
 	// of the others may wait for it.
 	waitShare = 0.02
+	// mostSwitches is how often a second it may be taken off it: a kernel's own
+	// threads come by a few times.
+	mostSwitches = 50
 	// stolenShare is the same for what a hypervisor takes.
 	stolenShare = 0.02
 )
@@ -153,6 +156,8 @@ func (j *judge) machine(window []tape.Look) {
 		wall := p.now.Before.Sub(p.was.Before)
 		if float64(p.now.Waited-p.was.Waited) > waitShare*float64(wall) {
 			j.note(Descheduled, "the %s was taken off its CPU, and waited for it for more than %g %% of the time", p.name, 100*waitShare)
+		} else if float64(p.now.Involuntary-p.was.Involuntary) > mostSwitches*wall.Seconds() {
+			j.note(Descheduled, "the %s was taken off its CPU more than %d times a second", p.name, mostSwitches)
 		}
 	}
 }

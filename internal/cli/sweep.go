@@ -258,12 +258,12 @@ func dryRun(cmd *cobra.Command, o run.Options, from sources) error {
 // sweep runs the experiment and prints what the folder then holds.
 func sweep(cmd *cobra.Command, o run.Options, format string, quiet bool) error {
 	ctx := cmd.Context()
-	runErr := run.Run(ctx, o, onTerminal(cmd, quiet))
+	began, runErr := run.Run(ctx, o, onTerminal(cmd, quiet))
+	if !began {
+		return withExit(codeOf(ctx, runErr), runErr) // it measured nothing
+	}
 	shown, err := report.Open(o.Results)
 	if err != nil {
-		if runErr != nil {
-			err = runErr // it ended before there was a folder
-		}
 		return withExit(codeOf(ctx, err), err)
 	}
 	if err := report.Write(cmd.OutOrStdout(), format, []report.Shown{shown}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,6 +51,7 @@ func Run(path string) (Outcome, error) {
 	for _, t := range tapes {
 		recorded[t.Trial] = t
 	}
+	o.complete(run.Plan, trials)
 	again := make([]results.Trial, 0, len(trials))
 	for _, t := range trials {
 		rec, ok := recorded[t.Trial]
@@ -65,17 +67,53 @@ func Run(path string) (Outcome, error) {
 		if err := o.compare(t, new); err != nil {
 			return o, err
 		}
+		o.setUp(run, rec)
 		if err := o.consoles(path, rec); err != nil {
 			return o, err
 		}
 		again = append(again, new)
 	}
-	for _, t := range tapes {
-		if recorded[t.Trial] != nil {
+	for i, t := range tapes {
+		// A run may have been killed between the last tape's end and its trial.
+		if recorded[t.Trial] != nil && i < len(tapes)-1 {
 			o.differ("%s was recorded, and is not among the trials", name(t.Trial))
 		}
 	}
 	return o, o.published(path, again)
+}
+
+// complete looks for trials that the plan has and the record lacks, up to the
+// last block that was begun: that one may have been ended early.
+func (o *Outcome) complete(p plan.Plan, trials []results.Trial) {
+	there := map[plan.Trial]bool{}
+	last := 0
+	for _, t := range trials {
+		there[t.Trial] = true
+		last = max(last, t.Round)
+	}
+	for round := 1; round < last; round++ {
+		for _, b := range p.Block(round) {
+			for _, t := range b.Trials {
+				if !there[t] {
+					o.differ("%s is in the plan, and neither measured nor failed", name(t))
+				}
+			}
+		}
+	}
+}
+
+// setUp holds what a tape says of the set-up against run.json. The tape of a
+// trial whose boot never came up has none of it.
+func (o *Outcome) setUp(run results.Run, rec *tape.Tape) {
+	if len(rec.Looks) == 0 {
+		return
+	}
+	if shared := run.Placement.Share == "cpu"; rec.Shared != shared {
+		o.differ("%s: pollers shared a CPU: %t by run.json, %t by its tape", name(rec.Trial), shared, rec.Shared)
+	}
+	if rec.Duration != run.Plan.Duration {
+		o.differ("%s: its window was to be %v by run.json, %v by its tape", name(rec.Trial), run.Plan.Duration, rec.Duration)
+	}
 }
 
 func name(t plan.Trial) string {
@@ -133,13 +171,17 @@ func (o *Outcome) consoles(path string, rec *tape.Tape) error {
 		return nil
 	}
 	// Where a run was resumed in the middle of a boot there are several.
-	logs, err := filepath.Glob(filepath.Join(path, "console", fmt.Sprintf("%03d-*-client*.log", rec.Boot)))
-	if err != nil {
+	logs, err := os.ReadDir(filepath.Join(path, "console"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	ofClient := regexp.MustCompile(fmt.Sprintf(`^%03d-.*-client(\.\d+)?\.log$`, rec.Boot))
 	var blocks []testpmd.Block
 	for _, log := range logs {
-		text, err := os.ReadFile(log)
+		if !ofClient.MatchString(log.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(path, "console", log.Name()))
 		if err != nil {
 			return err
 		}

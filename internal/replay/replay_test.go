@@ -45,7 +45,7 @@ testpmd> `
 func record(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "run")
-	f, err := results.Create(path, results.Run{Kit: "test", Plan: plan.Plan{Trials: 1}})
+	f, err := results.Create(path, results.Run{Kit: "test", Plan: plan.Plan{Trials: 1, Duration: 2 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +112,8 @@ func TestDifferences(t *testing.T) {
 		{"trials.jsonl", `"size":64`, `"size":128`, "bare/vhost-user at 128 B in boot 1 has no tape"},
 		{"tape.jsonl", `"rx_packets":201000`, `"rx_packets":201002`, "rx_pps is 100000 in the record, and not there"},
 		{"tape.jsonl", `{"boot":1,"size":64,"whole"`, `{"boot":1,"size":64,"hole"`, "has no tape"},
+		{"run.json", `"share": ""`, `"share": "cpu"`, "pollers shared a CPU: true by run.json, false by its tape"},
+		{"run.json", `"duration_ns": 2000000000`, `"duration_ns": 1000000000`, "its window was to be 1s by run.json, 2s by its tape"},
 		{"bare-vhost-user.csv", "0.100000", "0.200000", "bare-vhost-user.csv is not what the trials say"},
 		{"console/001-bare-vhost-user-client.log", "201000", "201003", "does not show 201000 packets"},
 	} {
@@ -132,6 +134,20 @@ func TestDifferences(t *testing.T) {
 		if err != nil || !strings.Contains(strings.Join(got.Differences, "\n"), tt.want) {
 			t.Errorf("%s in %s: %q, %v; want %q", tt.new, tt.file, got.Differences, err, tt.want)
 		}
+	}
+	var o Outcome
+	p := plan.Plan{Sizes: []int{64, 128}, Systems: []plan.System{{Guest: "bare", Attachment: "vhost-user"}}, Trials: 3, Seed: 1}
+	var trials []results.Trial
+	for _, b := range p.Boots() {
+		for _, t := range b.Trials {
+			trials = append(trials, results.Trial{Trial: t})
+		}
+	}
+	if o.complete(p, trials[:5]); len(o.Differences) > 0 { // ended in the last block
+		t.Errorf("%q", o.Differences)
+	}
+	if o.complete(p, append(trials[:2:2], trials[3:]...)); len(o.Differences) != 1 || !strings.Contains(o.Differences[0], "in boot 2 is in the plan") {
+		t.Errorf("%q", o.Differences)
 	}
 	if _, err := Run(t.TempDir()); err == nil {
 		t.Error("an empty folder can be replayed")

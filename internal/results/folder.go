@@ -138,6 +138,23 @@ func (f *Folder) writeCSV(s plan.System) error {
 	return writeFile(filepath.Join(f.path, s.FileName()+".csv"), []byte(Published(f.done, s)))
 }
 
+// writeCSVs writes the files of all systems anew.
+func (f *Folder) writeCSVs() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	written := map[plan.System]bool{}
+	for _, t := range f.done {
+		if written[t.System] {
+			continue
+		}
+		written[t.System] = true
+		if err := f.writeCSV(t.System); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Published is what the trials say of a system, in the published format: a
 // header, then a line a size, the size and the median rate in Mpps.
 func Published(trials []Trial, s plan.System) string {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,9 @@ func Reopen(path string) (*Folder, Run, error) {
 		err = fmt.Errorf("%s is damaged: %s", path, strings.Join(problems, "; "))
 	case err == nil:
 		f.done = trials
+		if err := f.writeCSVs(); err != nil { // which may have come to nothing
+			return nil, run, errors.Join(fmt.Errorf("resume: %w", err), f.Close())
+		}
 		return f, run, nil
 	}
 	f.Close()

@@ -121,8 +121,9 @@ func recordCommands(f *results.Folder, b plan.Boot, commands []command) error {
 func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do func(*bench) error) (err error) {
 	var undo cleanups
 	defer func() {
-		if e := undo.run(); e != nil && err == nil {
-			err = fmt.Errorf("clean up after boot %d: %w", b.Number, e)
+		// What is left would be measured with from then on.
+		if e := undo.run(); e != nil {
+			err = errors.Join(err, stop{fmt.Errorf("clean up after boot %d: %w", b.Number, e)})
 		}
 	}()
 	logs, dir, err := l.open(ctx, b, f, &undo, "wire", "server", "guest", "client")
@@ -205,11 +206,10 @@ func (b *bench) ready(ctx context.Context, size int) error {
 	defer cancel()
 	// While nobody takes them: testpmd prints some hundred bytes a frame, and
 	// would print as fast as it can for as long as frames come.
-	err := b.sender.Few(ctx, size)
-	var byGuest guest.Refused
-	var byTestpmd *testpmd.Refused
+	err := asked(b.sender.Few(ctx, size))
+	var no refusedSize
 	// It may refuse the size, which the trial will say, or the number.
-	refused := errors.As(err, &byGuest) || errors.As(err, &byTestpmd)
+	refused := errors.As(err, &no)
 	if err != nil && !refused {
 		return err
 	}

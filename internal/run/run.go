@@ -60,7 +60,9 @@ func (l *Lab) Execute(ctx context.Context, p plan.Plan, f *results.Folder, prog 
 				return err
 			}
 		}
-		names := wide(f.Trials())
+		// A run that is resumed looks at each block as the run before did.
+		until := slices.DeleteFunc(f.Trials(), func(t results.Trial) bool { return t.Round > round })
+		names := wide(until)
 		prog.Block(round, names)
 		if p.Over(round, len(names)) {
 			return nil
@@ -86,11 +88,11 @@ func (l *Lab) boot(ctx context.Context, p plan.Plan, b plan.Boot, f *results.Fol
 			prog.Measuring(t)
 			var err error
 			last, err = bench.trial(ctx, t, p.Duration, f, prog)
-			if full := (stop{}); errors.As(err, &full) || ctx.Err() != nil {
+			if full := (stop{}); errors.As(err, &full) || err != nil && ctx.Err() != nil {
 				return err
 			}
 			done++
-			if err := record(last); err != nil {
+			if err := errors.Join(record(last), context.Cause(ctx)); err != nil {
 				return err
 			}
 			if err != nil {

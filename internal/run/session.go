@@ -227,19 +227,22 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	return do(s)
 }
 
-// Run carries out a whole run on this machine.
-func Run(ctx context.Context, o Options, ui UI) error {
-	return withSession(ctx, o, ui, func(s *session) (err error) {
+// Run carries out a whole run on this machine. began says whether the folder is
+// this run's: whether what it holds is to be shown, whatever the error.
+func Run(ctx context.Context, o Options, ui UI) (began bool, err error) {
+	err = withSession(ctx, o, ui, func(s *session) (err error) {
 		if s.lab.Accel, err = s.lab.chooseAccel(ctx, o, s.folder, ui); err != nil {
 			return err
 		}
 		if err := s.describe(ctx); err != nil {
 			return err
 		}
+		began = true
 		prog, done := ui.Progress(s.plan)
 		defer done()
 		return s.lab.Execute(ctx, s.plan, s.folder, prog, s.wide)
 	})
+	return began, err
 }
 
 // wide names the points that are not yet as precise as the plan wants them.

@@ -13,6 +13,7 @@ import (
 	"sweep/internal/results"
 	"sweep/internal/sample"
 	"sweep/internal/tape"
+	"sweep/internal/testbed"
 	"sweep/internal/testpmd"
 )
 
@@ -44,7 +45,7 @@ func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration,
 		return out, err
 	}
 	err := b.measure(ctx, rec, prog)
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
 	var full stop
@@ -71,14 +72,28 @@ func (b *bench) explain(ctx context.Context, t *tape.Tape, err error) error {
 		return nil
 	}
 	t.Failure, t.Console = Explain(err)
-	var byGuest guest.Refused
-	var byTestpmd *testpmd.Refused
-	if errors.As(err, &byGuest) || errors.As(err, &byTestpmd) {
+	var refused refusedSize
+	if errors.As(err, &refused) {
 		t.Refusal = true
 		return nil // it can be told another size
 	}
 	if dead := b.died(ctx); dead != nil {
 		t.Failure = dead.Error()
+	}
+	return err
+}
+
+// refusedSize is a guest's, or its testpmd's, no to a size.
+type refusedSize struct{ error }
+
+func (e refusedSize) Unwrap() error { return e.error }
+
+// asked says of what a guest answered to a size whether it was a no.
+func asked(err error) error {
+	var byGuest guest.Refused
+	var byTestpmd *testpmd.Refused
+	if errors.As(err, &byGuest) || errors.As(err, &byTestpmd) {
+		return refusedSize{err}
 	}
 	return err
 }
@@ -166,7 +181,7 @@ func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error
 	if err != nil {
 		return err
 	}
-	if err := b.sender.Send(ctx, rec.tape.Size); err != nil {
+	if err := asked(b.sender.Send(ctx, rec.tape.Size)); err != nil {
 		return err
 	}
 	if err := b.settle(ctx, rec); err != nil {
@@ -314,6 +329,12 @@ func (b *bench) drain(ctx context.Context, rec *recorder) error {
 // stand looks until the counters stand still, calls each with the looks before
 // that, and returns the last; nil where they never do.
 func (b *bench) stand(ctx context.Context, each func(tape.Look) error) (*tape.Look, error) {
+	if w, ok := b.lab.Wire.(testbed.Relayed); ok {
+		// What a relay holds back no counter shows.
+		if err := sleep(ctx, w.Fault.Delay); err != nil {
+			return nil, err
+		}
+	}
 	last, err := b.look(ctx, tape.Drain)
 	if err != nil {
 		return nil, err

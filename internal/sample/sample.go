@@ -41,7 +41,9 @@ func StandardError(rates []float64) float64 {
 		mean += r / n
 	}
 	for _, r := range rates {
-		squares += (r - mean) * (r - mean)
+		// Rounded on its own, so that no processor's fused multiply-add makes
+		// another last digit of it than the one that measured.
+		squares += float64((r - mean) * (r - mean))
 	}
 	return math.Sqrt(squares / (n - 1) / n)
 }

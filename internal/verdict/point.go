@@ -196,12 +196,15 @@ func limit(p Point, e, ceiling evidence) (Limiter, string) {
 		}
 	}
 	if above(l.ServerDropped, l.ServerReceived, lossShare) {
-		return Wire, fmt.Sprintf("the forwarder dropped %s of what it received, because the wire had no room", percent(l.ServerDropped, l.ServerReceived))
+		return Wire, fmt.Sprintf("the forwarder dropped %s of what it received, because the wire had no room: it is full, or the client does not empty it fast enough", percent(l.ServerDropped, l.ServerReceived))
 	}
-	lost := l.ClientMissed + l.ClientNombuf + l.ClientErrors
+	// What a client lost without counting it, as net_af_packet does, shows in
+	// what is missing on the wire.
+	uncounted := uint64(max(l.Residual().Wire, 0))
+	lost := l.ClientMissed + l.ClientNombuf + l.ClientErrors + uncounted
 	if came := l.ClientReceived + lost; above(lost, came, lossShare) {
-		return Client, fmt.Sprintf("the client lost %s of what came to it: %d missed, %d without a buffer, %d errors",
-			percent(lost, came), l.ClientMissed, l.ClientNombuf, l.ClientErrors)
+		return Client, fmt.Sprintf("the client lost %s of what came to it: %d missed, %d without a buffer, %d errors, %d that it does not count",
+			percent(lost, came), l.ClientMissed, l.ClientNombuf, l.ClientErrors, uncounted)
 	}
 	if isCeiling(p.System) {
 		return Forwarder, "it is the ceiling: a guest that does nothing but send"
