@@ -108,7 +108,7 @@ soak)
 		grep -h 'killed after\|resumed: ' "$keep_log" || true
 		say "the same system under two names, ten times"
 		SWEEP_SOAK=10 go_test -tags real,soak -timeout 90m -run 'TestAA$' ./test
-		grep -h ' against \|A/A runs' "$keep_log" || true
+		grep -h ' against \|A/A runs\|: took ' "$keep_log" || true
 		say "the statistics, simulated"
 		go run ./bench/intervals
 		say "ten minutes of fuzzing the parser, and two of the failures' table"

@@ -57,10 +57,12 @@ func TestAA(t *testing.T) {
 		t.Setenv("SWEEP_STATE_DIR", filepath.Join(k.dir, "sweep-state"))
 		p.Seed = uint64(round + 1)
 		dir := filepath.Join(k.dir, "r")
+		began := time.Now()
 		_, err := run.Run(context.Background(), run.Options{
 			Version: "test", Command: []string{"test"}, Wire: wire, Results: dir, Plan: p,
 			Catalog: systems.Catalog{Build: build, KernelSender: linux.Senders()[0], MemoryMiB: guest.MemoryMiB, Own: own},
 		}, quiet{t})
+		took := time.Since(began)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,6 +70,15 @@ func TestAA(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// What a run may cost beside warm-ups and windows: a quarter of them, and
+		// 7 s a boot.
+		var watched time.Duration
+		for _, trial := range trials {
+			watched += trial.WarmUp + trial.Window
+		}
+		boots := p.Trials * len(p.Systems)
+		t.Logf("run %d: took %.1f s; 1.25 times its warm-ups and windows and 7 s a boot are %.1f s", round+1, took.Seconds(),
+			1.25*watched.Seconds()+7*float64(boots))
 		v := verdict.Judge(record, trials, verdict.Rules{Shared: true})
 		for _, point := range v.Points {
 			t.Logf("run %d: %s %d B: median %.0f packets/s, %d boots, %+v %s; limited by %s: %s",
