@@ -235,7 +235,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t)
 			s := k.start("--systems", dpdk, "--sizes", "64,128,256", "--duration", "2s", "--results", "r")
-			k.waitFor(s, " Mpps")
+			k.waitFor(s, " B: ")
 			time.Sleep(1500 * time.Millisecond)
 			killed := false
 			for pid, cmdline := range k.marked() {
@@ -259,7 +259,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 				}
 			}
 			trials := k.load("r")
-			if len(trials) != 3 || trials[0].RxPps <= 0 || trials[1].Error == "" || trials[2].Error == "" {
+			if len(trials) != 3 || trials[0].RxPps <= 0 && !trials[0].Unsteady() || trials[1].Error == "" || trials[2].Error == "" {
 				t.Errorf("the record: %+v", trials)
 			}
 			k.nothingLeft()
