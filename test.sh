@@ -111,11 +111,11 @@ soak)
 		grep -h ' against \|A/A runs\|: took ' "$keep_log" || true
 		say "the statistics, simulated"
 		go run ./bench/intervals
+		say "the lab against the plain set-up"
+		go run ./bench/lab
 		say "ten minutes of fuzzing the parser, and two of the failures' table"
 		fuzz FuzzParse 10m ./internal/testpmd
 		fuzz FuzzExplain 2m ./internal/diagnose
-		say "the lab against the plain set-up"
-		go run ./bench/lab
 		finish
 	} 2>&1 | tee docs/soak.log
 	;;
