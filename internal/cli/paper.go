@@ -55,11 +55,7 @@ The exit code is 0 whatever came out, 1 where something in the folder is damaged
 			if err != nil {
 				return err
 			}
-			var e reproduce.Evidence
-			if again, err := replay.Run(o.dir); err == nil {
-				e = reproduce.Evidence{Replayed: true, Differ: again.Differences}
-			}
-			r := reproduce.Of(o.name, o.run, o.trials, o.judged(), e)
+			r := reproduce.Of(o.name, o.run, o.trials, o.judged(), replayed(o))
 			if err := reproduce.Write(cmd.OutOrStdout(), format, r); err != nil {
 				return errors.Join(withExit(exitFailed, err), o.done())
 			}
@@ -69,4 +65,19 @@ The exit code is 0 whatever came out, 1 where something in the folder is damaged
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%v", err) })
 	c.Flags().StringVar(&format, "format", "table", "how it is printed: "+strings.Join(reproduce.Formats(), ", "))
 	return c
+}
+
+// replayed is what a replay of a run shows. One that can't be done counts
+// against the run, for each has a tape; but for imported ones, of which nobody
+// recorded any.
+func replayed(o openedRun) reproduce.Evidence {
+	if o.run.Imported != "" {
+		return reproduce.Evidence{}
+	}
+	again, err := replay.Run(o.dir)
+	if err != nil {
+		// The folder of an archive is a temporary one, which nobody knows.
+		return reproduce.Evidence{Replayed: true, Differ: []string{strings.ReplaceAll(err.Error(), o.dir, o.name)}}
+	}
+	return reproduce.Evidence{Replayed: true, Differ: again.Differences}
 }
