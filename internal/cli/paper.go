@@ -21,11 +21,13 @@ func newPaperCommand() *cobra.Command {
 		Long: `Hold a run, a folder of results or an archive of 'sweep bundle', against the 24
 points of Figure 19 of the EuroSys'21 paper on Unikraft. Each is
 
-  reproduced      the run's 95 % interval, widened by 3 % at either end, holds it
-  not reproduced  it doesn't
+  reproduced      the run's 95 % interval, widened by 3 % at either end, holds it,
+                  and half of that interval is no more than 3 % of the median
+  not reproduced  it doesn't hold it
   not comparable  the run can say nothing of it, and why: the guest ran in an
-                  emulator, pollers shared a CPU, the run has no interval, or the
-                  value is a 10GbE cable's (16 of the 24) and the run has none
+                  emulator, pollers shared a CPU, the run has no interval or one
+                  that holds it only for being wide, or the value is a 10GbE
+                  cable's (16 of the 24) and the run has none
 
 Then come the figure's claims, by the run's own tests, and a checklist for a
 reviewer of artifacts (ACM's badges: available, functional, reproduced) with what

@@ -161,11 +161,12 @@ func (s Shown) systems() []plan.System {
 	return out
 }
 
-// boots is how many boots a system had, at the most.
+// boots is how many boots gave a rate, of the point that has most: an
+// interrupted run has fewer than its plan.
 func (s Shown) boots() int {
-	n := s.Run.Plan.Trials
-	for _, t := range s.Trials {
-		n = max(n, t.Round)
+	n := 0
+	for _, p := range s.points() {
+		n = max(n, p.Trials)
 	}
 	return n
 }

@@ -291,7 +291,9 @@ func legend(s Shown, points []point, notes footnotes, everywhere []string, markd
 	switch {
 	case s.Run.Imported != "" && s.boots() <= 1:
 		b.WriteString("One number a point: no verdict. It was not measured here, but imported: " + s.Run.Imported + ".\n")
-	case s.boots() <= 1:
+	case s.boots() == 0:
+		b.WriteString("No boot gave a rate: no verdict.\n")
+	case s.boots() == 1:
 		b.WriteString("One boot: no verdict. The digits are those on which that boot's readings agree; another boot may differ by more.\n")
 	default:
 		fmt.Fprintf(&b, "Medians of up to %d boots.%s\n", s.boots(), intervals(points))
