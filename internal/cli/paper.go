@@ -21,11 +21,13 @@ func newPaperCommand() *cobra.Command {
 		Long: `Hold a run, a folder of results or an archive of 'sweep bundle', against the 24
 points of Figure 19 of the EuroSys'21 paper on Unikraft. Each is
 
-  reproduced      the run's 95 % interval, widened by 3 % at either end, holds it
-  not reproduced  it doesn't
+  reproduced      the run's 95 % interval, widened by 3 % at either end, holds it,
+                  and half of that interval is no more than 3 % of the median
+  not reproduced  it doesn't hold it
   not comparable  the run can say nothing of it, and why: the guest ran in an
-                  emulator, pollers shared a CPU, the run has no interval, or the
-                  value is a 10GbE cable's (16 of the 24) and the run has none
+                  emulator, pollers shared a CPU, the run has no interval or one
+                  that holds it only for being wide, or the value is a 10GbE
+                  cable's (16 of the 24) and the run has none
 
 Then come the figure's claims, by the run's own tests, and a checklist for a
 reviewer of artifacts (ACM's badges: available, functional, reproduced) with what
@@ -55,11 +57,7 @@ The exit code is 0 whatever came out, 1 where something in the folder is damaged
 			if err != nil {
 				return err
 			}
-			var e reproduce.Evidence
-			if again, err := replay.Run(o.dir); err == nil {
-				e = reproduce.Evidence{Replayed: true, Differ: again.Differences}
-			}
-			r := reproduce.Of(o.name, o.run, o.trials, o.judged(), e)
+			r := reproduce.Of(o.name, o.run, o.trials, o.judged(), replayed(o))
 			if err := reproduce.Write(cmd.OutOrStdout(), format, r); err != nil {
 				return errors.Join(withExit(exitFailed, err), o.done())
 			}
@@ -69,4 +67,19 @@ The exit code is 0 whatever came out, 1 where something in the folder is damaged
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%v", err) })
 	c.Flags().StringVar(&format, "format", "table", "how it is printed: "+strings.Join(reproduce.Formats(), ", "))
 	return c
+}
+
+// replayed is what a replay of a run shows. One that can't be done counts
+// against the run, for each has a tape; but for imported ones, of which nobody
+// recorded any.
+func replayed(o openedRun) reproduce.Evidence {
+	if o.run.Imported != "" {
+		return reproduce.Evidence{}
+	}
+	again, err := replay.Run(o.dir)
+	if err != nil {
+		// The folder of an archive is a temporary one, which nobody knows.
+		return reproduce.Evidence{Replayed: true, Differ: []string{strings.ReplaceAll(err.Error(), o.dir, o.name)}}
+	}
+	return reproduce.Evidence{Replayed: true, Differ: again.Differences}
 }

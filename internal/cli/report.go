@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"sweep/internal/bundle"
 	"sweep/internal/report"
 	"sweep/internal/results"
 )
@@ -23,7 +24,8 @@ func newReportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR... [--format FORMAT] [-o FILE]",
 		Short: "Print a run's table again, or its figure or page, from its folder alone",
-		Long: `Print what runs measured and what that means, from their folders alone.
+		Long: `Print what runs measured and what that means, from their folders alone, or
+from the archives of them that 'sweep bundle' made.
 
   table, markdown  rates with their intervals, what limited them, the verdicts
   csv, json        the same for programs
@@ -37,7 +39,8 @@ Several runs come one after the other; the figure has them side by side.`,
 		Example: `  sweep report results/DIR
   sweep report results/DIR -o page.html
   sweep report results/DIR results/OTHER -o figure.svg
-  sweep report results/DIR --format tsv -o rawdata`,
+  sweep report results/DIR --format tsv -o rawdata
+  sweep report theirs.tar.gz`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := reportFormat(format, out, cmd.OutOrStdout())
@@ -76,21 +79,33 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// reportOn writes what the folders hold.
-func reportOn(cmd *cobra.Command, dirs []string, format, out string) error {
+// reportOn writes what folders, or archives of them, hold.
+func reportOn(cmd *cobra.Command, paths []string, format, out string) (err error) {
 	var runs []report.Shown
 	problems := 0
-	for _, dir := range dirs {
+	for _, path := range paths {
+		dir, done, notOpened := bundle.Open(path)
+		if errors.Is(notOpened, os.ErrNotExist) {
+			notOpened = fmt.Errorf("%s holds no run: %w", path, notOpened)
+		}
+		if notOpened != nil {
+			return runError(notOpened)
+		}
+		defer func() {
+			if left := done(); left != nil {
+				err = errors.Join(err, withExit(exitFailed, left))
+			}
+		}()
 		costs, err := results.LoadCosts(dir)
 		if !errors.Is(err, os.ErrNotExist) {
-			if len(dirs) > 1 {
-				return usageError("%s holds counts of `sweep cost`, which are reported one folder a time", dir)
+			if len(paths) > 1 {
+				return usageError("%s holds counts of `sweep cost`, which are reported one folder a time", path)
 			}
-			return reportCosts(cmd, dir, format, out, costs, err)
+			return reportCosts(cmd, path, dir, format, out, costs, err)
 		}
 		s, err := report.Open(dir)
 		if err != nil {
-			return withExit(codeOfLoad(err), err)
+			return runError(err)
 		}
 		for _, p := range s.Problems {
 			fmt.Fprintln(cmd.ErrOrStderr(), "sweep:", p)
@@ -98,7 +113,7 @@ func reportOn(cmd *cobra.Command, dirs []string, format, out string) error {
 		}
 		runs = append(runs, s)
 	}
-	nameApart(runs, dirs)
+	nameApart(runs, paths)
 	if err := writeReport(cmd, format, out, runs); err != nil {
 		return err
 	}
@@ -108,23 +123,16 @@ func reportOn(cmd *cobra.Command, dirs []string, format, out string) error {
 	return nil
 }
 
-func codeOfLoad(err error) int {
-	if errors.Is(err, os.ErrNotExist) {
-		return exitUsage
-	}
-	return exitFailed
-}
-
 // nameApart gives runs whose folders have the same name the names that were
 // typed.
-func nameApart(runs []report.Shown, dirs []string) {
+func nameApart(runs []report.Shown, paths []string) {
 	seen := map[string]int{}
 	for _, r := range runs {
 		seen[r.Name]++
 	}
 	for i := range runs {
 		if seen[runs[i].Name] > 1 {
-			runs[i].Name = dirs[i]
+			runs[i].Name = paths[i]
 		}
 	}
 }
@@ -172,15 +180,15 @@ func deliver(stdout io.Writer, out string, write func(io.Writer) error) error {
 	return nil
 }
 
-// reportCosts prints what a folder of `sweep cost` holds. damage is what could
-// not be read of it.
-func reportCosts(cmd *cobra.Command, dir, format, out string, costs []results.Cost, damage error) error {
+// reportCosts prints what a folder of `sweep cost` holds, which is given as
+// path. damage is what could not be read of it.
+func reportCosts(cmd *cobra.Command, path, dir, format, out string, costs []results.Cost, damage error) error {
 	if !slices.Contains(report.CostFormats(), format) {
-		return usageError("%s holds counts of `sweep cost`, which can be printed as %s", dir, strings.Join(report.CostFormats(), " or "))
+		return usageError("%s holds counts of `sweep cost`, which can be printed as %s", path, strings.Join(report.CostFormats(), " or "))
 	}
 	run, _, problems, err := results.Load(dir)
 	if err != nil {
-		return withExit(codeOfLoad(err), err)
+		return runError(err)
 	}
 	for _, p := range problems {
 		fmt.Fprintln(cmd.ErrOrStderr(), "sweep:", p)

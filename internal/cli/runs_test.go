@@ -144,6 +144,18 @@ func TestArchiveForFolder(t *testing.T) {
 	if len(a.Points) != 24 || a.Count(reproduce.NotComparable) != 24 || len(b.Points) != 24 || b.Points[7].RxPps != a.Points[7].RxPps {
 		t.Errorf("%s\n%s", want, got)
 	}
+	// Nothing that was unpacked stays.
+	t.Setenv("TMPDIR", t.TempDir())
+	want, _, _ = sweepWith(t, "report", paper, "--format", "csv")
+	if got, errs, code := sweepWith(t, "report", archive, "--format", "csv"); code != 0 || errs != "" || got != want || strings.Count(got, "\n") != 25 {
+		t.Errorf("report: exit code %d, %q, %q; want\n%s", code, errs, got, want)
+	}
+	if got, errs, code := sweepWith(t, "report", paper, archive); code != 0 || errs != "" || !strings.Contains(got, paper+"\n") || !strings.Contains(got, archive+"\n") {
+		t.Errorf("report of both: exit code %d, %q, %q", code, errs, got)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 	broken := filepath.Join(t.TempDir(), "b.tar.gz")
 	whole, err := os.ReadFile(archive)
 	if err == nil {
@@ -152,8 +164,10 @@ func TestArchiveForFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := sweepWith(t, "paper", broken); code != exitFailed || !strings.Contains(errs, "unpack") {
-		t.Errorf("half an archive: exit code %d, %q", code, errs)
+	for _, command := range []string{"paper", "report"} {
+		if _, errs, code := sweepWith(t, command, broken); code != exitFailed || !strings.Contains(errs, "unpack") {
+			t.Errorf("%s of half an archive: exit code %d, %q", command, code, errs)
+		}
 	}
 }
 
@@ -188,5 +202,37 @@ func TestCostsAreNoRates(t *testing.T) {
 	}
 	if _, errs, code := sweepWith(t, "paper", dir); code != exitUsage || !strings.Contains(errs, "counts of `sweep cost`") {
 		t.Errorf("exit code %d, %q", code, errs)
+	}
+	archive := filepath.Join(t.TempDir(), "cost.tar.gz")
+	if _, errs, code := sweepWith(t, "bundle", dir, "-o", archive); code != 0 {
+		t.Fatalf("bundle: exit code %d, %q", code, errs)
+	}
+	want, _, _ := sweepWith(t, "report", dir)
+	if got, errs, code := sweepWith(t, "report", archive); code != 0 || errs != "" || got == "" || got != want {
+		t.Errorf("report: exit code %d, %q, %q; want %q", code, errs, got, want)
+	}
+	if _, errs, code := sweepWith(t, "report", archive, "--format", "svg"); code != exitUsage || !strings.Contains(errs, archive+" holds counts") {
+		t.Errorf("report as svg: exit code %d, %q", code, errs)
+	}
+}
+
+// A tape that can't be read is against a run; one that was never recorded, for
+// the run was imported, is not.
+func TestPaperWithoutTape(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	f, err := results.Create(dir, results.Run{})
+	if err == nil {
+		err = errors.Join(f.Append(results.Trial{RxPps: 1e6}), f.Close())
+	}
+	if err == nil {
+		err = os.Remove(filepath.Join(dir, "tape.jsonl"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{dir: "numbers follow again from the raw readings: no. open " + dir + "/tape.jsonl", importedPaper(t): "raw readings: can't say"} {
+		if out, errs, code := sweepWith(t, "paper", path); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, %q, %s\nlacks %q", code, errs, out, want)
+		}
 	}
 }

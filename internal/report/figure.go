@@ -282,7 +282,10 @@ func subtitle(runs []Shown) string {
 			parts = append(parts, "QEMU with "+s.Run.Accel)
 		}
 		boots := "one boot a point: no interval"
-		if n := s.boots(); n > 1 {
+		switch n := s.boots(); {
+		case n == 0:
+			boots = "no boot gave a rate"
+		case n > 1:
 			boots = fmt.Sprintf("up to %d boots a point: median", n)
 			if intervals(s.points()) != "" {
 				boots += " and interval"

@@ -213,7 +213,9 @@ func lead(s Shown, points []point) []string {
 	switch {
 	case s.Run.Imported != "" && s.boots() <= 1:
 		out = append([]string{"One number a point: no verdict. It was not measured here, but imported: " + s.Run.Imported + "."}, out...)
-	case s.boots() <= 1:
+	case s.boots() == 0:
+		out = append([]string{"No boot gave a rate: no verdict."}, out...)
+	case s.boots() == 1:
 		out = append([]string{"One boot: no verdict. Another boot may give another number."}, out...)
 	}
 	return out

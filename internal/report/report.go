@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"sweep/internal/plan"
 	"sweep/internal/results"
@@ -109,22 +108,12 @@ func Write(w io.Writer, name string, runs []Shown) error {
 		}
 		out := b.Bytes()
 		if !f.binary {
-			out = bytes.Map(printable, out)
+			out = bytes.Map(Visible, out)
 		}
 		_, err := w.Write(out)
 		return err
 	}
 	return fmt.Errorf("no format is called %q; there are %s", name, strings.Join(Formats(), ", "))
-}
-
-// printable keeps a terminal, and a reader of XML, from what a process may have
-// printed: control characters, and those that turn the direction of what
-// follows.
-func printable(r rune) rune {
-	if r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) {
-		return r
-	}
-	return unicode.ReplacementChar
 }
 
 // point is a system at a size: what the trials say, and what it means.
@@ -172,11 +161,12 @@ func (s Shown) systems() []plan.System {
 	return out
 }
 
-// boots is how many boots a system had, at the most.
+// boots is how many boots gave a rate, of the point that has most: an
+// interrupted run has fewer than its plan.
 func (s Shown) boots() int {
-	n := s.Run.Plan.Trials
-	for _, t := range s.Trials {
-		n = max(n, t.Round)
+	n := 0
+	for _, p := range s.points() {
+		n = max(n, p.Trials)
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,6 +175,34 @@ func TestLetters(t *testing.T) {
 func TestUnknownFormat(t *testing.T) {
 	if err := Write(&bytes.Buffer{}, "xml", []Shown{{}}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// The boots are those that gave a rate, not the plan's: `--full` that was
+// interrupted in its first block, and in its second.
+func TestBootsAreThoseWithARate(t *testing.T) {
+	first := []results.Trial{trial(uk, 64, 1, 4e6, 0, ""), trial(lx, 64, 1, 5e6, 0, "")}
+	for name, tt := range map[string]struct {
+		trials []results.Trial
+		want   string
+	}{
+		"none":            {[]results.Trial{trial(uk, 64, 1, 0, 0, "it ended")}, "No boot gave a rate: no verdict."},
+		"the first":       {first, "One boot: no verdict."},
+		"a second failed": {append(first[:2:2], trial(uk, 64, 2, 0, 0, "it ended")), "One boot: no verdict."},
+		"a second":        {append(first[:2:2], trial(uk, 64, 2, 4e6, 0, "")), "up to 2 boots"},
+	} {
+		s := Shown{Run: results.Run{Plan: plan.Plan{Trials: 7, Sizes: []int{64}, Systems: []plan.System{uk, lx}}}, Trials: tt.trials}
+		if got := written(t, "table", s); !strings.Contains(got, tt.want) || strings.Contains(got, "7 boots") {
+			t.Errorf("%s: the table lacks %q:\n%s", name, tt.want, got)
+		}
+		for _, format := range []string{"svg", "html"} {
+			if format == "svg" && name == "none" {
+				continue // there is nothing to draw
+			}
+			if strings.Contains(written(t, format, s), "7 boots") {
+				t.Errorf("%s: %s says that there were 7 boots", name, format)
+			}
+		}
 	}
 }
 

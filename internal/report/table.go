@@ -33,7 +33,7 @@ func each(markdown bool) func(io.Writer, []Shown) error {
 				}
 				name := s.Name
 				if markdown {
-					name = "## " + markdownText(name) + "\n"
+					name = "## " + EscapeMarkdown(name) + "\n"
 				}
 				fmt.Fprintln(w, name)
 			}
@@ -61,7 +61,7 @@ func writeTable(w io.Writer, markdown bool, s Shown) error {
 	for _, system := range s.systems() {
 		name := system.String() + mark
 		if markdown {
-			name = strings.ReplaceAll(markdownText(name), "|", `\|`)
+			name = strings.ReplaceAll(EscapeMarkdown(name), "|", `\|`)
 		}
 		header = append(header, name)
 	}
@@ -291,7 +291,9 @@ func legend(s Shown, points []point, notes footnotes, everywhere []string, markd
 	switch {
 	case s.Run.Imported != "" && s.boots() <= 1:
 		b.WriteString("One number a point: no verdict. It was not measured here, but imported: " + s.Run.Imported + ".\n")
-	case s.boots() <= 1:
+	case s.boots() == 0:
+		b.WriteString("No boot gave a rate: no verdict.\n")
+	case s.boots() == 1:
 		b.WriteString("One boot: no verdict. The digits are those on which that boot's readings agree; another boot may differ by more.\n")
 	default:
 		fmt.Fprintf(&b, "Medians of up to %d boots.%s\n", s.boots(), intervals(points))
@@ -395,7 +397,7 @@ func markdownLines(text string) string {
 	b := strings.Builder{}
 	b.WriteString("\n")
 	for line := range strings.Lines(text) {
-		line = markdownText(line)
+		line = EscapeMarkdown(line)
 		indent := len(line) - len(strings.TrimLeft(line, " "))
 		// A star that begins a line would begin a list within the list.
 		if rest, ok := strings.CutPrefix(line[indent:], differ); ok {
@@ -404,11 +406,6 @@ func markdownLines(text string) string {
 		b.WriteString(line[:indent] + "- " + line[indent:])
 	}
 	return b.String()
-}
-
-// markdownText keeps a text that may be anybody's from being HTML.
-func markdownText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `<`, `\<`).Replace(s)
 }
 
 // wrap breaks a line at spaces; what follows is indented below it.

@@ -10,6 +10,7 @@ import (
 	"sweep/internal/audit"
 	"sweep/internal/plan"
 	"sweep/internal/results"
+	"sweep/internal/verdict"
 )
 
 // Badge is one of those that ACM gives to artifacts (Artifact Review and
@@ -29,7 +30,7 @@ type Line struct {
 // most is how many of a list are named.
 const most = 5
 
-func badges(r Report, run results.Run, trials []results.Trial, e Evidence) []Badge {
+func badges(r Report, run results.Run, trials []results.Trial, v verdict.Verdict, e Evidence) []Badge {
 	return []Badge{
 		{"available", []Line{
 			{"the kit and this record are in a public archive, under a name that lasts", CantSay, "`sweep bundle` makes the archive's file; where it lies is for the reviewer to look up"},
@@ -38,7 +39,7 @@ func badges(r Report, run results.Run, trials []results.Trial, e Evidence) []Bad
 		{"functional", []Line{
 			systemsLine(run, trials), trialsLine(run, trials), ledgerLine(trials), sizeLine(trials), findingsLine(trials), replayLine(e), machineLine(run),
 		}},
-		{"reproduced", append([]Line{blocksLine(run, trials), pointsLine(r)}, claimLines(r.Claims)...)},
+		{"reproduced", append([]Line{bootsLine(run, v), pointsLine(r)}, claimLines(r.Claims)...)},
 	}
 }
 
@@ -127,6 +128,15 @@ func trialsLine(run results.Run, trials []results.Trial) Line {
 		l.Shown += "; " + list(why)
 	}
 	return l
+}
+
+// blocks is how many the plan has; a run with a precision adds to it.
+func blocks(run results.Run, trials []results.Trial) int {
+	n := run.Plan.Trials
+	for _, t := range trials {
+		n = max(n, t.Round)
+	}
+	return n
 }
 
 func ledgerLine(trials []results.Trial) Line {
@@ -231,22 +241,31 @@ func machineLine(run results.Run) Line {
 // six pairs, and for a 95 % interval of a median.
 const enough = 7
 
-func blocksLine(run results.Run, trials []results.Trial) Line {
-	n := blocks(run, trials)
-	l := Line{Asked: "each point has enough boots for an interval and a verdict", Answer: Yes, Shown: fmt.Sprintf("%d blocks", n)}
-	if n < enough {
-		l.Answer, l.Shown = No, fmt.Sprintf("%d of the %d blocks that a verdict takes (`./sweep --full`)", n, enough)
+// bootsLine is about the boots that gave a rate, of the planned point that has
+// fewest.
+func bootsLine(run results.Run, v verdict.Verdict) Line {
+	least, where := math.MaxInt, ""
+	for _, system := range run.Plan.Systems {
+		for _, size := range run.Plan.Sizes {
+			n := 0
+			for _, p := range v.Points {
+				if p.System == system && p.Size == size {
+					n = len(p.Rates)
+				}
+			}
+			if n < least {
+				least, where = n, fmt.Sprintf("%s %d B", system, size)
+			}
+		}
+	}
+	l := Line{Asked: "each point has enough boots for an interval and a verdict", Answer: Yes, Shown: fmt.Sprintf("%d or more with a rate", least)}
+	switch {
+	case where == "":
+		l.Answer, l.Shown = CantSay, "the record has no plan"
+	case least < enough:
+		l.Answer, l.Shown = No, fmt.Sprintf("%s has %d with a rate, of the %d that a verdict takes (`./sweep --full`)", where, least, enough)
 	}
 	return l
-}
-
-// blocks is how many there were: a run with a precision adds to its plan's.
-func blocks(run results.Run, trials []results.Trial) int {
-	n := run.Plan.Trials
-	for _, t := range trials {
-		n = max(n, t.Round)
-	}
-	return n
 }
 
 func pointsLine(r Report) Line {

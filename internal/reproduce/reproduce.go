@@ -29,11 +29,15 @@ const (
 )
 
 // Margin is what the run's interval is widened by at each end, as a share of
-// that end: the published number has no interval of its own.
+// that end: the published number has no interval of its own. It is also how
+// wide half the interval may be, as a share of the median, for the run to
+// reproduce anything: a wider one would hold values that differ by more than
+// the margin, the more of them the worse the run.
 const Margin = 0.03
 
 // Rule is what a point is held to, in words.
-const Rule = "a point is reproduced where the run's 95 % interval, widened by 3 % at either end, holds the published value; there must be an interval, and a machine that can have the figure's rates"
+const Rule = "a point is reproduced where the run's 95 % interval, widened by 3 % at either end, holds the published value, and not reproduced where it doesn't; " +
+	"an interval that holds it, but half of which is more than 3 % of the median, is too wide to tell; there must be an interval, and a machine that can have the figure's rates"
 
 // Point is a published point and what the run says of it. Rates are packets a
 // second.
@@ -75,7 +79,7 @@ func Of(name string, run results.Run, trials []results.Trial, v verdict.Verdict,
 		r.Points = append(r.Points, judge(p, run, trials, v))
 	}
 	r.Claims = claims(run, v)
-	r.Badges = badges(r, run, trials, e)
+	r.Badges = badges(r, run, trials, v, e)
 	r.CantShow = cantShow(run)
 	return r
 }
@@ -106,11 +110,14 @@ func judge(p published.Point, run results.Run, trials []results.Trial, v verdict
 	}
 	low, high := judged.Interval.Low*(1-Margin), judged.Interval.High*(1+Margin)
 	widened := report.Mpps(low, low/1e4) + " to " + report.Mpps(high, high/1e4) + " Mpps, widened"
+	half := (judged.Interval.High - judged.Interval.Low) / 2
 	switch {
 	case p.RxPps < low:
 		out.Outcome, out.Because = NotReproduced, []string{"the run is above the published value: " + widened}
 	case p.RxPps > high:
 		out.Outcome, out.Because = NotReproduced, []string{"the run is below the published value: " + widened}
+	case half > Margin*judged.Median:
+		out.Because = []string{fmt.Sprintf("the run's interval is too wide to tell: half of it is more than 3 %% of the median (%.3g %%)", 100*half/judged.Median)}
 	default:
 		out.Outcome, out.Because = Reproduced, []string{widened}
 	}

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,17 +15,36 @@ import (
 // Formats are what Write knows.
 func Formats() []string { return []string{"table", "markdown", "json"} }
 
-// Write writes a report in one of the Formats.
+// Write writes a report in one of the Formats. Nothing is written where that
+// fails.
 func Write(w io.Writer, format string, r Report) error {
+	var b bytes.Buffer
+	var err error
 	switch format {
 	case "table", "markdown":
-		return writeText(w, format == "markdown", r)
+		err = writeText(&b, format == "markdown", r)
 	case "json":
-		enc := json.NewEncoder(w)
+		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		return enc.Encode(r)
+		err = enc.Encode(r)
+	default:
+		err = fmt.Errorf("no format is called %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
-	return fmt.Errorf("no format is called %q; there are %s", format, strings.Join(Formats(), ", "))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(bytes.Map(report.Visible, b.Bytes()))
+	return err
+}
+
+// inline is a text of the record, which may be anybody's, as part of a line:
+// it begins no line of its own, and is no markup.
+func inline(markdown bool, s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if markdown {
+		s = report.EscapeMarkdown(s)
+	}
+	return s
 }
 
 func writeText(w io.Writer, markdown bool, r Report) error {
@@ -34,8 +54,9 @@ func writeText(w io.Writer, markdown bool, r Report) error {
 		}
 		fmt.Fprintf(w, "\n%s\n", s)
 	}
+	text := func(s string) string { return inline(markdown, s) }
 	fmt.Fprintf(w, "%s against Figure 19 (EuroSys'21): of %d points %d are reproduced, %d are not, and %d can't be compared.\n",
-		r.Run, len(r.Points), r.Count(Reproduced), r.Count(NotReproduced), r.Count(NotComparable))
+		text(r.Run), len(r.Points), r.Count(Reproduced), r.Count(NotReproduced), r.Count(NotComparable))
 	fmt.Fprintf(w, "The rule: %s.\n\n", r.Rule)
 	if err := writePoints(w, markdown, r.Points); err != nil {
 		return err
@@ -44,18 +65,18 @@ func writeText(w io.Writer, markdown bool, r Report) error {
 	for _, c := range r.Claims {
 		fmt.Fprintf(w, "- %s: %s\n", c.Text, c.Answer)
 		for _, s := range c.Shown {
-			fmt.Fprintf(w, "  - %s\n", s)
+			fmt.Fprintf(w, "  - %s\n", text(s))
 		}
 	}
 	for _, b := range r.Badges {
 		title("For a reviewer: " + b.Name)
 		for _, l := range b.Lines {
-			fmt.Fprintf(w, "- [%s] %s: %s\n", l.Answer.box(), l.Asked, l.says(b, r))
+			fmt.Fprintf(w, "- [%s] %s: %s\n", l.Answer.box(), l.Asked, text(l.says(b, r)))
 		}
 	}
 	title("What this can't show")
 	for _, c := range r.CantShow {
-		fmt.Fprintf(w, "- %s\n", c)
+		fmt.Fprintf(w, "- %s\n", text(c))
 	}
 	return nil
 }
@@ -107,7 +128,7 @@ func writePoints(w io.Writer, markdown bool, points []Point) error {
 		fmt.Fprintln(w)
 	}
 	for i, n := range notes {
-		fmt.Fprintf(w, "%s[%d] %s.\n", item, i+1, strings.TrimSuffix(n, "."))
+		fmt.Fprintf(w, "%s[%d] %s.\n", item, i+1, strings.TrimSuffix(inline(markdown, n), "."))
 	}
 	return nil
 }
