@@ -299,7 +299,7 @@ func figures(experiments int, seed uint64) []figure {
 	v := compared(random(), experiments, normal(0.01), nil, 0.03, full, all...)
 	add(v.any[differs], 0, 0.05, "the same, blocks that differ by 3 %%: %s", normal(0.01).name)
 	// So slow that it is done less often: too few to hold it to a bound that it
-	// comes near to. 6000 gave 4.7 %.
+	// comes near to. 6000 gave 5.0 %.
 	v = compared(random(), experiments/4, normal(0.01), nil, 0, precise, all...)
 	add(v.any[differs], 0, 1, "the same, --precision 1%%, a quarter of the experiments: %s", normal(0.01).name)
 

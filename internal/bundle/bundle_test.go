@@ -357,10 +357,11 @@ func TestBrokenArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, tt := range map[string]struct{ path, want string }{
-		"changed":             {archive(t, listed(line("a", "B")), good), "a is not what it was"},
-		"missing":             {archive(t, listed(line("a", "A"), line("b", "B")), good), "b is missing"},
-		"added":               {archive(t, listed(), good), "a is not in the MANIFEST"},
+		"changed":             {archive(t, listed(line("a", "B")), good), `"a" is not what it was`},
+		"missing":             {archive(t, listed(line("a", "A"), line("b", "B")), good), `"b" is missing`},
+		"added":               {archive(t, listed(), good), `"a" is not in the MANIFEST`},
 		"no manifest":         {archive(t, good), "it has no MANIFEST"},
+		"a name that clears":  {archive(t, listed(line("a", "A"), line("b\x1b[2J", "B")), good), `"b\x1b[2J" is missing`},
 		"a damaged manifest":  {archive(t, listed("zzz\n", line("a", "A")), good), "no sum and name"},
 		"cut":                 {cut, "unexpected EOF"},
 		"text":                {text, "neither a run's folder nor an archive"},
