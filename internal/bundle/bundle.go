@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"sweep/internal/replay"
 	"sweep/internal/results"
 )
 
@@ -97,7 +98,7 @@ func Make(dir, to string, names Names) (made Made, err error) {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return made, fmt.Errorf("write %s: %w", to, err)
 	}
-	return made, check(to, trials)
+	return made, check(dir, to, trials, r)
 }
 
 // topName is the folder's own name, under which an archive unpacks.
@@ -112,21 +113,61 @@ func topName(dir string) string {
 }
 
 // check reads the archive as a reviewer will: it must hold what the folder
-// does.
-func check(archive string, want []results.Trial) error {
-	dir, done, err := Open(archive)
+// does, and its replay must find what the folder's does.
+func check(dir, archive string, want []results.Trial, r *replacer) (err error) {
+	unpacked, done, err := Open(archive)
 	if err != nil {
 		return fmt.Errorf("the archive can't be opened again: %w", err)
 	}
-	_, got, _, err := results.Load(dir)
-	if err := errors.Join(err, done()); err != nil {
+	defer func() { err = errors.Join(err, done()) }()
+	_, got, _, err := results.Load(unpacked)
+	if err != nil {
 		return fmt.Errorf("the archive can't be read again: %w", err)
 	}
 	same := func(a, b results.Trial) bool { return a.Trial == b.Trial && a.RxPps == b.RxPps }
 	if !slices.EqualFunc(want, got, same) {
-		return errors.New("the archive's trials are not the folder's: a name that was replaced is one that the record needs")
+		return fmt.Errorf("the archive's trials are not the folder's: %s", r.needed())
+	}
+	before, err := replay.Run(dir)
+	if err != nil {
+		return nil // what was imported has no tape, here and there
+	}
+	after, err := replay.Run(unpacked)
+	if err != nil {
+		return fmt.Errorf("the archive can't be replayed, and the folder can (%w): %s", err, r.needed())
+	}
+	known := map[string]bool{}
+	for _, d := range before.Differences {
+		known[string(r.apply([]byte(within(dir, d))))] = true
+	}
+	var wrong []string
+	for _, d := range after.Differences {
+		if d = within(unpacked, d); !known[d] {
+			wrong = append(wrong, d)
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("the archive's replay differs in %d things from the folder's (the first: %s): %s", len(wrong), wrong[0], r.needed())
 	}
 	return nil
+}
+
+// within is a sentence about a folder's files without the path to them.
+func within(dir, sentence string) string {
+	return strings.ReplaceAll(sentence, filepath.Clean(dir)+string(filepath.Separator), "")
+}
+
+// needed says what to do where the record can't be read without a name that was
+// replaced.
+func (r *replacer) needed() string {
+	var names []string
+	for _, l := range r.literals {
+		if l.Times > 0 {
+			names = append(names, fmt.Sprintf("%s %q", l.What, l.Was))
+		}
+	}
+	return "the record needs a name that was replaced, one of " + strings.Join(names, ", ") +
+		"; leave out the --replace that does it, or pack the folder on a machine and as a user of other names"
 }
 
 // readFolder reads all files of a folder, in order.

@@ -16,9 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sweep/internal/agent"
 	"sweep/internal/audit"
 	"sweep/internal/plan"
+	"sweep/internal/replay"
 	"sweep/internal/results"
+	"sweep/internal/sample"
+	"sweep/internal/tape"
 )
 
 // planted are names that a run's files may hold; none may be in an archive.
@@ -217,6 +221,95 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
+// taped makes a run's folder of one trial with its tape: 100 000 packets a
+// second for two seconds, and a failure in somebody's words.
+func taped(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "run")
+	f, err := results.Create(path, results.Run{Kit: "test", Plan: plan.Plan{Trials: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	trial := plan.Trial{System: plan.System{Guest: "bare", Attachment: "vhost-user"}, Boot: 1, Round: 1, Size: 64}
+	rec := tape.Tape{
+		Trial: trial, Duration: 2 * time.Second, Driver: "net_memif", Foreign: []string{"aurora7 ran"},
+		Counted: &tape.Counted{Sent: 201_000, Forward: tape.Forward{Received: 201_000, Sent: 201_000}},
+	}
+	lines := []tape.Line{{Begin: true}}
+	for _, l := range []struct {
+		phase tape.Phase
+		ms    int64
+		n     uint64
+	}{{tape.Idle, 0, 0}, {tape.WarmUp, 500, 500}, {tape.Window, 1000, 1000}, {tape.Window, 2000, 101_000}, {tape.Window, 3000, 201_000}, {tape.Still, 3100, 201_000}} {
+		at := agent.Time(l.ms * 1e6)
+		p := sample.Port{Before: at, After: at + 1000, RxPackets: l.n, RxBytes: 64 * l.n}
+		look := tape.Look{Phase: l.phase, Guest: p, Client: p, Wire: sample.Port{Before: at, After: at, TxPackets: l.n}}
+		rec.Looks = append(rec.Looks, look)
+		lines = append(lines, tape.Line{Look: &look})
+	}
+	whole := rec
+	whole.Looks = nil
+	for _, l := range append(lines, tape.Line{Whole: &whole}) {
+		l.Boot, l.Size = 1, 64
+		if err := f.Record(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := results.Trial{Started: time.Unix(0, 0).UTC()}
+	out.Judge(&rec)
+	if out.RxPps != 100_000 || out.Error != "" {
+		t.Fatalf("the trial's rate is %v, %s", out.RxPps, out.Error)
+	}
+	if err := f.Append(out); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Whatever a machine or its user is called, the archive can be replayed as the
+// folder can, or there is none.
+func TestReplay(t *testing.T) {
+	for _, name := range []string{"idle", "window", "Still", "warm-up", "arm-u", "memif", "net_memif", "vhost-user", "aurora7"} {
+		to := filepath.Join(t.TempDir(), "a.tar.gz")
+		made, err := Make(taped(t), to, Names{Hosts: []string{name}, Words: []string{name}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if (len(made.Replaced) > 0) != (name == "aurora7") {
+			t.Errorf("%s: %+v", name, made.Replaced)
+		}
+		got, err := replay.Run(open(t, to))
+		if err != nil || got.Trials != 1 || len(got.Differences) > 0 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	// What no list of words foresees is seen by the replay.
+	dir := taped(t)
+	to := filepath.Join(t.TempDir(), "a.tar.gz")
+	_, err := Make(dir, to, Names{Words: []string{`"idle"`}})
+	if err == nil || !strings.Contains(err.Error(), "the archive's replay differs in") || !strings.Contains(err.Error(), `word "\"idle\""; leave out the --replace`) {
+		t.Errorf("with a phase replaced: %v", err)
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("an archive is left of what was refused")
+	}
+	// What the folder's replay has found already is no reason.
+	file := filepath.Join(dir, "trials.jsonl")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(b), `"guest_sent":201000`, `"guest_sent":201001`, 1) + "{\"why\":\"aurora7"
+	if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(dir, to, Names{Hosts: []string{"aurora7"}}); err != nil {
+		t.Errorf("of a folder that differs: %v", err)
+	}
+}
+
 func TestSameBytesAgain(t *testing.T) {
 	dir := folder(t)
 	a, _ := make1(t, dir)
@@ -357,10 +450,11 @@ func TestBrokenArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, tt := range map[string]struct{ path, want string }{
-		"changed":             {archive(t, listed(line("a", "B")), good), "a is not what it was"},
-		"missing":             {archive(t, listed(line("a", "A"), line("b", "B")), good), "b is missing"},
-		"added":               {archive(t, listed(), good), "a is not in the MANIFEST"},
+		"changed":             {archive(t, listed(line("a", "B")), good), `"a" is not what it was`},
+		"missing":             {archive(t, listed(line("a", "A"), line("b", "B")), good), `"b" is missing`},
+		"added":               {archive(t, listed(), good), `"a" is not in the MANIFEST`},
 		"no manifest":         {archive(t, good), "it has no MANIFEST"},
+		"a name that clears":  {archive(t, listed(line("a", "A"), line("b\x1b[2J", "B")), good), `"b\x1b[2J" is missing`},
 		"a damaged manifest":  {archive(t, listed("zzz\n", line("a", "A")), good), "no sum and name"},
 		"cut":                 {cut, "unexpected EOF"},
 		"text":                {text, "neither a run's folder nor an archive"},

@@ -179,12 +179,15 @@ func keep(name string, words map[string]bool) string {
 }
 
 // vocabulary is the words that the record itself is written in, in lower case:
-// the keys of its JSON, the systems, its files.
+// the keys of its JSON, the systems and phases, its files.
 func vocabulary(files []file) map[string]bool {
 	out := map[string]bool{}
 	add := func(text string) {
 		for _, w := range strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9') }) {
 			out[w] = true
+		}
+		for _, w := range strings.Split(strings.ToLower(text), "/") {
+			out[w] = true // warm-up and vhost-user are words, too
 		}
 	}
 	add("run trials tape costs counters commands console times " + manifestName)
@@ -206,15 +209,15 @@ func vocabulary(files []file) map[string]bool {
 	return out
 }
 
-// keys gives the keys of a JSON value to add, and what systems and kinds are
-// called.
+// keys gives the keys of a JSON value to add, and what systems, kinds, drivers
+// and a trial's phases are called.
 func keys(v any, add func(string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
 			add(k)
 			switch s, ok := x.(string); {
-			case ok && slices.Contains([]string{"system", "kind", "wire", "accel", "share"}, k):
+			case ok && slices.Contains([]string{"system", "guest", "attachment", "kind", "phase", "driver", "wire", "accel", "share"}, k):
 				add(s)
 			default:
 				keys(x, add)

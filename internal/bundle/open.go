@@ -138,14 +138,14 @@ func compare(manifest []byte, sums map[string]string) error {
 		case !ok:
 			wrong = append(wrong, fmt.Sprintf("%s has the line %q, which is no sum and name", manifestName, line))
 		case got == "":
-			wrong = append(wrong, name+" is missing")
+			wrong = append(wrong, fmt.Sprintf("%q is missing", name))
 		case got != sum:
-			wrong = append(wrong, name+" is not what it was when the archive was made")
+			wrong = append(wrong, fmt.Sprintf("%q is not what it was when the archive was made", name))
 		}
 	}
 	for name := range sums {
 		if !seen[name] {
-			wrong = append(wrong, name+" is not in the "+manifestName)
+			wrong = append(wrong, fmt.Sprintf("%q is not in the %s", name, manifestName))
 		}
 	}
 	if len(wrong) > 0 {

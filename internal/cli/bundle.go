@@ -30,6 +30,9 @@ are not known here: say them with --replace. What else tells a machine, such as
 its processor and its kernel's command line, stays, for it is what the numbers
 are of.
 
+Where the archive can't be replayed as the folder can, because a name that was
+replaced is a word of the record, there is no archive, and the names are said.
+
 A MANIFEST in the archive has the sum of each file ('sha256sum -c MANIFEST'). Of
 the same folder the same archive is made, byte by byte. A file that is there
 already is never overwritten.

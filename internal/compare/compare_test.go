@@ -169,6 +169,53 @@ func TestImportedSide(t *testing.T) {
 	}
 }
 
+// An archive may be anybody's: nothing in its record reaches a terminal's
+// controls, becomes HTML or a link, or begins a line or a cell of its own.
+func TestForeignRecord(t *testing.T) {
+	const evil = "x\x1b]0;y\a\u202e\u009b2J\n<b>|](z"
+	a, b, _ := sides()
+	system := plan.System{Guest: evil, Attachment: "vhost-user"}
+	a.Name, a.Run.Kit, a.Run.Machine.CPU, a.Run.Plan.Wire = evil, evil, evil, evil
+	a.Trials = append(a.Trials, trial(system, 64, 1e6, results.Settings{}))
+	b.Trials = append(b.Trials, trial(system, 64, 1e6, results.Settings{VCPUs: 1}))
+	between := verdict.Verdict{Family: evil, Comparisons: []verdict.Comparison{{A: system, B: system, Size: 64, Outcome: verdict.NotCompared, Because: evil}}}
+	for _, format := range Formats() {
+		var out bytes.Buffer
+		if err := Write(&out, format, Of(a, b, between)); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		for _, bad := range []string{"\x1b", "\a", "\u202e", "\u009b", "\n<b>"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s has %q:\n%s", format, bad, text)
+			}
+		}
+		switch format {
+		case "json":
+			var got Comparison
+			if err := json.Unmarshal(out.Bytes(), &got); err != nil || !strings.Contains(got.A.Name, "<b>|](z") {
+				t.Errorf("%q, %v", got.A.Name, err)
+			}
+		case "markdown":
+			rest := text
+			for _, kept := range []string{`\<b>`, `]\(z`} {
+				if !strings.Contains(rest, kept) {
+					t.Errorf("no %s in\n%s", kept, text)
+				}
+				rest = strings.ReplaceAll(rest, kept, "")
+			}
+			if strings.Contains(rest, "<b>") || strings.Contains(rest, "](") {
+				t.Errorf("HTML or a link in\n%s", text)
+			}
+			for row := range strings.Lines(text) {
+				if strings.HasPrefix(row, "|") && strings.Contains(strings.ReplaceAll(row, `\|`, ""), "\\<b>|") {
+					t.Errorf("a bar ends a cell: %s", row)
+				}
+			}
+		}
+	}
+}
+
 // Only what verdict says may be called faster.
 func TestNothingIsFasterByItself(t *testing.T) {
 	a, b, _ := sides()

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,17 +16,26 @@ import (
 // Formats are what Write knows.
 func Formats() []string { return []string{"table", "markdown", "json"} }
 
-// Write writes a comparison in one of the Formats.
+// Write writes a comparison in one of the Formats. A run may be anybody's:
+// nothing in its record does more than stand there ([report.Visible]).
 func Write(w io.Writer, format string, c Comparison) error {
+	var b bytes.Buffer
+	var err error
 	switch format {
 	case "table", "markdown":
-		return writeText(w, format == "markdown", c)
+		err = writeText(&b, format == "markdown", c)
 	case "json":
-		enc := json.NewEncoder(w)
+		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		return enc.Encode(c)
+		err = enc.Encode(c)
+	default:
+		return fmt.Errorf("no format is called %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
-	return fmt.Errorf("no format is called %q; there are %s", format, strings.Join(Formats(), ", "))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(bytes.Map(report.Visible, b.Bytes()))
+	return err
 }
 
 func writeText(w io.Writer, markdown bool, c Comparison) error {
@@ -33,7 +43,7 @@ func writeText(w io.Writer, markdown bool, c Comparison) error {
 	if markdown {
 		item = "- "
 	}
-	fmt.Fprintf(w, "%sA: %s\n%sB: %s\n", item, c.A, item, c.B)
+	fmt.Fprintf(w, "%sA: %s\n%sB: %s\n", item, line(markdown, c.A.String()), item, line(markdown, c.B.String()))
 	fmt.Fprintf(w, "\nThe blocks of A and B did not take turns: whatever changed on the machine between the two runs is in the ratios, too.\n")
 	if err := writeDifferences(w, markdown, c.Differences); err != nil {
 		return err
@@ -64,14 +74,14 @@ func writeDifferences(w io.Writer, markdown bool, ds []Difference) error {
 	if !markdown {
 		// Lines, because a kernel's command line fits in no column.
 		for _, d := range ds {
-			fmt.Fprintf(w, "  %s\n    A  %s\n    B  %s\n", d.about(), d.A, d.B)
+			fmt.Fprintf(w, "  %s\n    A  %s\n    B  %s\n", line(false, d.about()), line(false, d.A), line(false, d.B))
 		}
 		return nil
 	}
 	table := report.NewTable(w, true)
 	table.Header("what", "A", "B")
 	for _, d := range ds {
-		if err := table.Append(d.about(), escape(d.A), escape(d.B)); err != nil {
+		if err := table.Append(cell(true, d.about()), cell(true, d.A), cell(true, d.B)); err != nil {
 			return err
 		}
 	}
@@ -89,8 +99,23 @@ func (d Difference) about() string {
 	return strings.Join(names, ", ") + ": " + d.What
 }
 
-// escape keeps a value in its cell.
-func escape(s string) string { return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s) }
+// line keeps a text in its line, and in Markdown a text.
+func line(markdown bool, s string) string {
+	s = strings.ReplaceAll(s, "\n", " ")
+	if markdown {
+		s = report.EscapeMarkdown(s)
+	}
+	return s
+}
+
+// cell keeps a text in its cell.
+func cell(markdown bool, s string) string {
+	s = line(markdown, s)
+	if markdown {
+		s = strings.ReplaceAll(s, "|", `\|`)
+	}
+	return s
+}
 
 func writePoints(w io.Writer, markdown bool, c Comparison) error {
 	fmt.Fprintln(w)
@@ -111,7 +136,7 @@ func writePoints(w io.Writer, markdown bool, c Comparison) error {
 		if p.Ratio > 0 {
 			ratio = strconv.FormatFloat(p.Ratio, 'f', 4, 64)
 		}
-		if err := table.Append(p.System.String(), strconv.Itoa(p.Size), p.A.String(), p.B.String(), ratio, between(p.Interval, 1, 4),
+		if err := table.Append(cell(markdown, p.System.String()), strconv.Itoa(p.Size), p.A.String(), p.B.String(), ratio, between(p.Interval, 1, 4),
 			fmt.Sprintf("%s [%d]", p.Verdict, i+1)); err != nil {
 			return err
 		}
@@ -126,10 +151,10 @@ func writePoints(w io.Writer, markdown bool, c Comparison) error {
 	}
 	fmt.Fprintf(w, "%sMpps are medians over the boots, with their intervals in brackets; sizes are in bytes without FCS. A ratio without an interval is that of the medians.\n", item)
 	if c.Family != "" {
-		fmt.Fprintf(w, "%sThe tests' family: %s.\n", item, strings.TrimSuffix(c.Family, "."))
+		fmt.Fprintf(w, "%sThe tests' family: %s.\n", item, line(markdown, strings.TrimSuffix(c.Family, ".")))
 	}
 	for i, why := range whys {
-		fmt.Fprintf(w, "%s[%d] %s.\n", item, i+1, strings.TrimSuffix(why, "."))
+		fmt.Fprintf(w, "%s[%d] %s.\n", item, i+1, line(markdown, strings.TrimSuffix(why, ".")))
 	}
 	return nil
 }

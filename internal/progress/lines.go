@@ -3,6 +3,7 @@ package progress
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"sweep/internal/plan"
 	"sweep/internal/results"
@@ -27,9 +28,19 @@ func (l *lines) change(do func(*State)) {
 	do(l.state)
 }
 
+// booting says that a boot begins, and before the first what all of the run
+// is: only then is it known how much of it an earlier run has measured.
+func (l *lines) booting(now time.Time, b plan.Boot) {
+	first := l.state.first == nil
+	l.change(func(s *State) { s.Booting(now, b) })
+	if first && !l.quiet {
+		l.say(l.state.announce(now))
+	}
+}
+
 func (l *lines) Booting(b plan.Boot) {
 	now := l.screen.now()
-	l.change(func(s *State) { s.Booting(now, b) })
+	l.booting(now, b)
 	if !l.quiet {
 		fmt.Fprintln(l.screen, l.state.bootLine(now))
 	}
@@ -48,6 +59,7 @@ func (l *lines) Ended(t results.Trial) {
 	now := l.screen.now()
 	l.change(func(s *State) { s.Ended(now, t) })
 	switch {
+	case l.state.first == nil: // the earlier run said it
 	case !l.quiet:
 		fmt.Fprintln(l.screen, "  "+endLine(t))
 	case t.Error != "":
@@ -58,6 +70,9 @@ func (l *lines) Ended(t results.Trial) {
 func (l *lines) Block(round int, wide []string) {
 	now := l.screen.now()
 	l.change(func(s *State) { s.Block(now, round, wide) })
+	if l.state.first == nil && !l.state.last() {
+		return // a block of an earlier run, and this one goes on
+	}
 	if line, serious := l.state.blockLine(now); line != "" && (serious || !l.quiet) {
 		l.say(line)
 	}

@@ -88,3 +88,62 @@ func TestLines(t *testing.T) {
 		golden(t, name+".txt", out.String())
 	}
 }
+
+// A run that is resumed: what the earlier one measured is in the table, and in
+// none of the lines on what this one took.
+func TestResumedLines(t *testing.T) {
+	p := twoByTwo(2)
+	for name, quiet := range map[string]bool{"resumed": false, "resumed-quiet": true} {
+		var out bytes.Buffer
+		c := &ticking{began}
+		screen := &Screen{out: &out, now: func() time.Time { return c.now }}
+		prog, done := screen.Begin(p, quiet)
+		blocks := [][]plan.Boot{p.Block(1), p.Block(2)}
+		for _, b := range blocks[0] {
+			prog.Ended(ended(b.Trials[0], 1e6))
+			prog.Ended(failed(b.Trials[1], "the guest is not ready after 3m0s"))
+		}
+		first := &blocks[1][0]
+		prog.Ended(ended(first.Trials[0], 1e6))
+		first.Trials = first.Trials[1:]
+		prog.Block(1, nil)
+		for _, b := range blocks[1] {
+			prog.Booting(b)
+			c.after(3 * time.Second)
+			for _, t := range b.Trials {
+				prog.Measuring(t)
+				c.after(7 * time.Second)
+				prog.Ended(ended(t, 2e6))
+			}
+		}
+		prog.Block(2, nil)
+		done()
+		golden(t, name+".txt", out.String())
+	}
+}
+
+// Where all of a run is there already nothing takes any time. What its precision
+// came to is said once.
+func TestNothingLeft(t *testing.T) {
+	p := twoByTwo(2)
+	p.Precision, p.MaxTrials = 0.01, 3
+	var out bytes.Buffer
+	screen := &Screen{out: &out, now: func() time.Time { return began }}
+	prog, done := screen.Begin(p, false)
+	for round := 1; round <= 3; round++ {
+		for _, b := range p.Block(round) {
+			for _, trial := range b.Trials {
+				prog.Ended(ended(trial, 1e6))
+			}
+		}
+	}
+	for round := 1; round <= 3; round++ {
+		prog.Block(round, []string{"bare/vhost-user 64 B"})
+	}
+	done()
+	want := "sweep: warning: after 3 blocks, the most that were allowed, not within 1%: 1 of 4 points (bare/vhost-user 64 B)\n" +
+		"sweep: nothing was left to measure: 12 trials there already\n"
+	if got := out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

@@ -40,15 +40,14 @@ func (s *Screen) Write(lines []byte) (int, error) {
 	return s.out.Write(lines)
 }
 
-// Begin announces a plan and returns what shows how far it is: lines, with a
-// view below them where the screen is a terminal that can move its cursor.
-// Quiet are only the lines on what failed. done ends it.
+// Begin returns what shows how far a plan is: lines, the first of which
+// announces it, with a view below them where the screen is a terminal that can
+// move its cursor. Quiet are only the lines on what failed. done ends it.
 func (s *Screen) Begin(p plan.Plan, quiet bool) (prog run.Progress, done func()) {
 	lines := &lines{screen: s, quiet: quiet, state: NewState(p, s.now())}
 	if quiet {
 		return lines, func() {}
 	}
-	lines.say(Announce(p, s.now()))
 	terminal, ok := s.terminal()
 	if !ok {
 		return lines, lines.end

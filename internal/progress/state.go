@@ -22,13 +22,15 @@ type State struct {
 	cells map[point]*cell
 	costs map[plan.System]*cost
 
-	boot     *boot // nil between boots
-	lastBoot int   // the number of the last boot that began
+	first    *plan.Boot // nil before it
+	boot     *boot      // nil between boots
+	lastBoot int        // the number of the last boot that began
 	trial    *trial
 	round    int      // the last block that ended
 	wide     []string // points whose interval is still too wide, after that block
 
 	boots, trials int // that ended
+	before        int // trials of an earlier run, which is resumed
 }
 
 type point struct {
@@ -88,6 +90,9 @@ func NewState(p plan.Plan, now time.Time) *State {
 
 // Booting says that a boot begins, and that the one before has ended.
 func (s *State) Booting(now time.Time, b plan.Boot) {
+	if s.first == nil {
+		s.first = &b
+	}
 	s.endBoot(now)
 	s.boot, s.lastBoot = &boot{Boot: b, since: now}, b.Number
 }
@@ -118,7 +123,8 @@ func (s *State) Rate(pps float64) {
 	}
 }
 
-// Ended says how a trial ended, one of an earlier run that is resumed as well.
+// Ended says how a trial ended. Before the first boot it is one of an earlier
+// run, which is resumed: it fills the table, and took none of this run's time.
 func (s *State) Ended(now time.Time, t results.Trial) {
 	if c := s.cells[point{t.System, t.Size}]; c != nil {
 		switch {
@@ -129,6 +135,10 @@ func (s *State) Ended(now time.Time, t results.Trial) {
 		default:
 			c.failed++
 		}
+	}
+	if s.first == nil {
+		s.before++
+		return
 	}
 	s.trials++
 	cost := s.costs[t.System]

@@ -110,7 +110,7 @@ func (v *view) row(w io.Writer, i, width int) error {
 // Booting implements [run.Progress]. The view shows it, so that no line need.
 func (v *view) Booting(b plan.Boot) {
 	now := v.screen.now()
-	v.change(func(s *State) { s.Booting(now, b) })
+	v.booting(now, b)
 }
 
 // Ended implements [run.Progress].

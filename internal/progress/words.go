@@ -12,9 +12,25 @@ import (
 
 // Announce says what a plan is and how long it takes.
 func Announce(p plan.Plan, now time.Time) string {
-	least, most := p.Trials, p.MostBlocks()
+	return announce(p, part{}, p.Trials, p.Expected(p.MostBlocks()), now)
+}
+
+// announce says it of a run whose first boot begins. One that is resumed goes on
+// at least to the end of the block that it is in.
+func (s *State) announce(now time.Time) string {
+	there := part{trials: s.before, boots: s.first.Number - 1}
+	return announce(s.plan, there, max(s.plan.Trials, s.first.Round), s.Left(now), now)
+}
+
+// part is what of a plan is there already.
+type part struct{ trials, boots int }
+
+// announce says what a plan of so many blocks at least is, of which a part is
+// there and the rest takes so long at most.
+func announce(p plan.Plan, there part, least int, longest time.Duration, now time.Time) string {
+	most := p.MostBlocks()
 	boots, trials := len(p.Systems), len(p.Systems)*len(p.Sizes)
-	long, longest := p.Expected(least), p.Expected(most)
+	long := longest - p.Expected(most-least)
 	until := ""
 	if p.Precision > 0 {
 		until = fmt.Sprintf(", until each interval is within %s", plan.Percent(p.Precision))
@@ -23,9 +39,14 @@ func Announce(p plan.Plan, now time.Time) string {
 	if most > least {
 		takes, end = "about "+roughly(long)+" to "+roughly(longest), "until about "+clock(now, longest)+" at the latest"
 	}
-	return fmt.Sprintf("%s of %s at %s%s: %s in %s, %s, %s",
-		span(least, most, "block"), counted(boots, "system"), counted(len(p.Sizes), "size"), until,
-		span(least*trials, most*trials, "trial"), span(least*boots, most*boots, "boot"), takes, end)
+	already := ""
+	if there.trials > 0 {
+		already = counted(there.trials, "trial") + " there already, "
+	}
+	return fmt.Sprintf("%s of %s at %s%s: %s%s in %s, %s, %s",
+		span(least, most, "block"), counted(boots, "system"), counted(len(p.Sizes), "size"), until, already,
+		span(least*trials-there.trials, most*trials-there.trials, "trial"),
+		span(least*boots-there.boots, most*boots-there.boots, "boot"), takes, end)
 }
 
 func counted(n int, what string) string { return span(n, n, what) }
@@ -145,5 +166,8 @@ func (s *State) blockLine(now time.Time) (line string, serious bool) {
 
 // summary says what the run took.
 func (s *State) summary(now time.Time) string {
+	if s.first == nil && s.before > 0 && s.last() {
+		return fmt.Sprintf("nothing was left to measure: %s there already", counted(s.before, "trial"))
+	}
 	return fmt.Sprintf("%s in %s took %v", counted(s.trials, "trial"), counted(s.boots, "boot"), now.Sub(s.began).Round(time.Second))
 }

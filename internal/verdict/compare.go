@@ -12,7 +12,9 @@ import (
 const (
 	// margin is within which share two rates are equivalent.
 	margin = 0.01
-	// level is the chance of one false word in all comparisons of a family.
+	// level is the chance of even one false "faster" or "slower" among all
+	// comparisons at most, and that of even one false "equivalent": each of
+	// the two is a family of its own.
 	level = 0.05
 	// leastBoots is from how many boots of each system on two of them can
 	// differ: of 5 and 5, all of one above all of the other has a chance of
@@ -29,7 +31,8 @@ type pair struct {
 }
 
 // compare compares what can be compared, each at the level that is left after
-// the correction over all of it, and says over what that was.
+// the correction over all of it, once for what differs and once for what is
+// equivalent, and says over what that was.
 func compare(pairs []pair) ([]Comparison, string) {
 	comparisons := make([]Comparison, len(pairs))
 	var compared []int
