@@ -74,7 +74,8 @@ checks() {
 	fi
 	local check
 	for check in "go vet ./..." "go vet -tags real,soak ./..." "go run $staticcheck ./..." \
-		"go run $staticcheck -tags real,soak ./test/..." "go mod tidy -diff" "go mod verify"; do
+		"go run $staticcheck -tags real,soak ./test/..." \
+		"go vet -tags dpdk ./cmd/pktio ./internal/pktio" "go run $staticcheck -tags dpdk ./cmd/pktio ./internal/pktio" "go mod tidy -diff" "go mod verify"; do
 		# shellcheck disable=SC2086 # words are meant
 		quietly $check || { echo "failed: $check"; failed=$((failed + 1)); }
 	done

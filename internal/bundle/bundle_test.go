@@ -226,7 +226,7 @@ func TestBoundaries(t *testing.T) {
 func taped(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "run")
-	f, err := results.Create(path, results.Run{Kit: "test", Plan: plan.Plan{Trials: 1}})
+	f, err := results.Create(path, results.Run{Kit: "test", Plan: plan.Plan{Trials: 1, Duration: 2 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
