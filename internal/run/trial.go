@@ -83,12 +83,12 @@ func (b *bench) explain(ctx context.Context, t *tape.Tape, err error) error {
 	return err
 }
 
-// refusedSize is a guest's, or its testpmd's, no to a size.
+// refusedSize is a guest's, its device's or its testpmd's no to a size.
 type refusedSize struct{ error }
 
 func (e refusedSize) Unwrap() error { return e.error }
 
-// asked says of what a guest answered to a size whether it was a no.
+// asked says of a guest's answer whether it was a no.
 func asked(err error) error {
 	var byGuest guest.Refused
 	var byTestpmd *testpmd.Refused
@@ -192,7 +192,7 @@ func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error
 	}
 	var counted tape.Counted
 	if counted.Sent, counted.NoRoom, err = b.sender.Halt(ctx); err != nil {
-		return err
+		return asked(err) // its device refused packets; but it has stopped
 	}
 	if err := b.drain(ctx, rec); err != nil {
 		return err
