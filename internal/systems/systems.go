@@ -34,11 +34,9 @@ type Catalog struct {
 
 // Guest returns a guest by its name.
 func (c Catalog) Guest(name string) (guest.Guest, bool) {
-	if name == paced.Name {
-		return paced.New(c.Build, cmp.Or(c.Pace, paced.DefaultRate)), true // a process: it is given no memory
-	}
 	g, ok := c.guest(name)
-	if ok && c.MemoryMiB > 0 {
+	// A process of the host is no machine that could be made larger.
+	if _, process := g.(guest.Process); ok && c.MemoryMiB > 0 && !process {
 		g = sized{g, c.MemoryMiB}
 	}
 	return g, ok
@@ -66,6 +64,8 @@ func (c Catalog) guest(name string) (guest.Guest, bool) {
 		return linux.KernelGuest(c.Build, c.KernelSender), true
 	case bare.Name:
 		return bare.New(c.Build), true
+	case paced.Name:
+		return paced.New(c.Build, cmp.Or(c.Pace, paced.DefaultRate)), true
 	}
 	g, ok := c.Own[name]
 	return g, ok

@@ -9,6 +9,7 @@ import (
 
 	"sweep/internal/agent"
 	"sweep/internal/guest"
+	"sweep/internal/paced"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
 )
@@ -98,5 +99,14 @@ func TestMemoryIsOfEveryGuest(t *testing.T) {
 	}
 	if known := c.Known(); known[len(known)-1] != user("mine") {
 		t.Errorf("Known = %v", known)
+	}
+}
+
+// A guest that is a process stays one under a name of the user's own.
+func TestOwnProcess(t *testing.T) {
+	c := Catalog{Build: "/build", MemoryMiB: 512, Own: map[string]guest.Guest{"p": paced.New("/build", 1)}}
+	g, ok := c.Guest("p")
+	if _, process := g.(guest.Process); !ok || !process {
+		t.Errorf("Guest = %T, %v", g, ok)
 	}
 }
