@@ -234,7 +234,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	for _, name := range []string{"server", "client", "guest"} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t)
-			s := k.start("--systems", dpdk, "--sizes", "64,128,256", "--duration", "2s", "--results", "r")
+			s := k.start("--systems", "bare/vhost-user", "--sizes", "64,128,256", "--duration", "2s", "--results", "r")
 			k.waitFor(s, " B: ")
 			time.Sleep(1500 * time.Millisecond)
 			killed := false
