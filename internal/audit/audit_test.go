@@ -209,9 +209,14 @@ func TestFaults(t *testing.T) {
 				r.perLook = 130_000
 			}
 		}), Unsteady, true, "unsteady: 1 Mpps, then from 0.8 s on 1.3: two"},
+		{"a large step on a shared CPU", good(func(r *recording, n int) {
+			if n == 8 {
+				r.perLook = 310_000
+			}
+		}).with(func(r *recording) { r.Shared = true }), Unsteady, true, "unsteady: 1 Mpps, then from 0.8 s on 3.1: two"},
 		{"a step that is the neighbour's doing", good(func(r *recording, n int) {
 			if n == 8 {
-				r.perLook = 130_000
+				r.perLook = 200_000
 			}
 		}).with(func(r *recording) { r.Shared = true }), "", false, ""},
 		{"observers", good(nil).with(func(r *recording) {

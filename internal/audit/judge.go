@@ -252,11 +252,12 @@ func (j *judge) rate(window []tape.Look) {
 // By how much a rate may change its level within a window: by more, and the mean
 // of the two would be the rate of nothing. Pollers that share a CPU with each
 // other share it with everything else on the machine, too, and what they show
-// is that the kit works: a neighbour that comes or goes is no reason to show
-// nothing.
+// is that the kit works: that a rate halves, because a neighbour came, is no
+// reason to show nothing, and nothing is compared there anyway. So there it is
+// a factor of three.
 const (
 	moved       = 0.10
-	movedShared = 0.50
+	movedShared = 1.00
 )
 
 func mpps(pps float64) string { return fmt.Sprintf("%.3g", pps/1e6) }
