@@ -2,9 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,19 +31,7 @@ damaged, 2 for wrong usage.`,
   sweep compare results/DIR theirs.tar.gz --format markdown
   sweep import paper -o results/paper && sweep compare results/DIR results/paper`,
 		Args: func(_ *cobra.Command, args []string) error {
-			var wrong complaints
-			if len(args) != 2 {
-				wrong.add(fmt.Errorf("compare takes two runs, A and B; %d were given", len(args)))
-			}
-			for _, a := range args {
-				if _, err := os.Stat(a); err != nil {
-					wrong.add(err)
-				}
-			}
-			if !slices.Contains(compare.Formats(), format) {
-				wrong.add(fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(compare.Formats(), ", ")))
-			}
-			return wrong.err()
+			return checkRuns(args, 2, "compare takes two runs, A and B", format, compare.Formats())
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := openRun(cmd, args[0])

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,24 @@ type openedRun struct {
 	trials   []results.Trial
 	problems []string // of lines that are damaged
 	done     func() error
+}
+
+// checkRuns says all that is wrong with a command line that names runs and a
+// format.
+func checkRuns(args []string, n int, takes, format string, formats []string) error {
+	var wrong complaints
+	if len(args) != n {
+		wrong.add(fmt.Errorf("%s; %d were given", takes, len(args)))
+	}
+	for _, a := range args {
+		if _, err := os.Stat(a); err != nil {
+			wrong.add(err)
+		}
+	}
+	if !slices.Contains(formats, format) {
+		wrong.add(fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(formats, ", ")))
+	}
+	return wrong.err()
 }
 
 // openRun reads a run's folder or an archive of it. What is damaged in it is

@@ -2,9 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,19 +35,7 @@ The exit code is 0 whatever came out, 1 where something in the folder is damaged
 		Example: `  sweep paper results/DIR
   sweep paper theirs.tar.gz --format markdown`,
 		Args: func(_ *cobra.Command, args []string) error {
-			var wrong complaints
-			if len(args) != 1 {
-				wrong.add(fmt.Errorf("paper takes one run, a folder or an archive; %d were given", len(args)))
-			}
-			for _, a := range args {
-				if _, err := os.Stat(a); err != nil {
-					wrong.add(err)
-				}
-			}
-			if !slices.Contains(reproduce.Formats(), format) {
-				wrong.add(fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(reproduce.Formats(), ", ")))
-			}
-			return wrong.err()
+			return checkRuns(args, 1, "paper takes one run, a folder or an archive", format, reproduce.Formats())
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := openRun(cmd, args[0])

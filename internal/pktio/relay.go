@@ -10,9 +10,6 @@ import (
 	"sweep/internal/fault"
 )
 
-// RelayReady is what a relay says when its ports wait for their peers (testbed.StartRelay waits for it).
-const RelayReady = "pktio-relay: ready"
-
 // faultyRelay is a [Relay], or a test's.
 type faultyRelay interface {
 	From() Port
