@@ -36,6 +36,23 @@ type Agent interface {
 	// read at. A file that can't be read is an error in its Reading only.
 	Read(ctx context.Context, paths ...string) ([]Reading, error)
 
+	// List says what there is: the paths that match the patterns (those of
+	// path/filepath's Match), in the patterns' order and by name.
+	List(ctx context.Context, patterns ...string) ([]Entry, error)
+
+	// Put brings a file of the caller's machine to the agent's, into a folder of
+	// the run's own that is journalled, and returns its path there. Where the
+	// two machines are one nothing is copied.
+	Put(ctx context.Context, path string) (string, error)
+
+	// Apply makes a change to the machine, whose way back is in the journal,
+	// synced to disk, before. What is as it is wanted already is no change, and
+	// id is 0 then.
+	Apply(ctx context.Context, c Change) (id uint64, err error)
+
+	// Revert undoes a change that Apply made; 0 is none.
+	Revert(ctx context.Context, id uint64) error
+
 	// Find says which of the programs (names, looked for on the PATH) and
 	// files (paths) is not there or can't be read.
 	Find(ctx context.Context, names ...string) error
@@ -94,6 +111,10 @@ type Spec struct {
 
 	// CPUs restricts the process and its threads; any CPU where empty.
 	CPUs []int `json:"cpus,omitempty"`
+
+	// Files are opened, for reading and writing, before the program runs, and
+	// are its descriptors 3, 4, ...: such as a tap's /dev/tapN.
+	Files []string `json:"files,omitempty"`
 
 	// Slice is the scheduler slice each of its threads asks for
 	// (sched_setattr(2), SCHED_OTHER with sched_runtime; Linux 6.12 and
@@ -154,6 +175,13 @@ type Reading struct {
 
 	// Errno is the error number of Err, 0 where there is none.
 	Errno syscall.Errno `json:"errno,omitempty"`
+}
+
+// Entry is something in the file system. It is not followed where it is a link.
+type Entry struct {
+	Path   string `json:"path"`
+	Target string `json:"target,omitempty"` // of a symbolic link, as it is written there
+	Dir    bool   `json:"dir,omitempty"`
 }
 
 // Snapshot is the machine's processes at a time.

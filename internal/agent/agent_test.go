@@ -470,3 +470,31 @@ func TestJournalOnAFullDisk(t *testing.T) {
 		t.Errorf("the journal holds %v", paths)
 	}
 }
+
+// The files of a Spec are the program's descriptors from 3 on, and there is no
+// other.
+func TestStartWithFiles(t *testing.T) {
+	l, _ := newLocal(t)
+	ctx := context.Background()
+	dir := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := []string{filepath.Join(dir, "one"), filepath.Join(dir, "two")}
+	p, err := l.Start(ctx, Spec{Name: "files", Argv: []string{"sh", "-c", "cat <&4; cat <&3; exec readlink /proc/self/fd/5"}, Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []byte
+	for c := range p.Output() {
+		out = append(out, c.Data...)
+	}
+	if got, want := string(out), "two\r\none\r\n"; got != want {
+		t.Errorf("it printed %q; want %q", got, want)
+	}
+	if _, err := l.Start(ctx, Spec{Name: "files", Argv: []string{"true"}, Files: []string{files[0], filepath.Join(dir, "none")}}); err == nil || !strings.Contains(err.Error(), "none: no such file") {
+		t.Errorf("a file that isn't there: %v", err)
+	}
+}

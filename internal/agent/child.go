@@ -28,6 +28,7 @@ const (
 type orders struct {
 	Argv  []string      `json:"argv"`
 	Path  string        `json:"path"`
+	Files []string      `json:"files,omitempty"`
 	CPUs  []int         `json:"cpus,omitempty"`
 	Slice time.Duration `json:"slice,omitempty"`
 	Wake  []int         `json:"wake,omitempty"`
@@ -42,18 +43,22 @@ type orders struct {
 // that, the journal knows the child. There is no moment at which a process
 // runs that nobody knows of.
 func RunChild() {
-	err := becomeOrders()
-	report := os.NewFile(childReport, "report")
+	fd := uintptr(childReport)
+	err := becomeOrders(&fd)
+	report := os.NewFile(fd, "report")
 	fmt.Fprint(report, err)
 	report.Close()
 	os.Exit(125)
 }
 
-// becomeOrders returns only to say why it could not.
-func becomeOrders() error {
+// becomeOrders returns only to say why it could not; report is where, for it may
+// have to make room.
+func becomeOrders(report *uintptr) error {
 	unix.CloseOnExec(childOrders)
 	unix.CloseOnExec(childReport)
-	b, err := io.ReadAll(os.NewFile(childOrders, "orders"))
+	in := os.NewFile(childOrders, "orders")
+	b, err := io.ReadAll(in)
+	in.Close()
 	if err != nil {
 		return err
 	}
@@ -74,8 +79,43 @@ func becomeOrders() error {
 		os.NewFile(childReport, "report").Close()
 		wake(o.Wake, o.Slice)
 	}
+	if err := openFiles(o.Files, report); err != nil {
+		return err
+	}
 	err = unix.Exec(o.Path, o.Argv, os.Environ())
 	return fmt.Errorf("%s: %w", o.Path, err)
+}
+
+// firstFile is the descriptor of the first of [Spec.Files].
+const firstFile = 3
+
+// openFiles makes files the descriptors 3, 4, ... of what this process becomes.
+// The report moves out of their way: the exec must close it, and nothing else.
+func openFiles(paths []string, report *uintptr) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	clear := firstFile + len(paths) // beyond all of them
+	away, err := unix.FcntlInt(*report, unix.F_DUPFD_CLOEXEC, clear)
+	if err != nil {
+		return fmt.Errorf("make room for %d files: %w", len(paths), err)
+	}
+	*report = uintptr(away)
+	for i, path := range paths {
+		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", path, err)
+		}
+		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, clear)
+		if err == nil {
+			unix.Close(fd)
+			err = unix.Dup2(high, firstFile+i)
+		}
+		if err != nil {
+			return fmt.Errorf("make %s descriptor %d: %w", path, firstFile+i, err)
+		}
+	}
+	return nil
 }
 
 // lookPath finds a program as a shell would, with a message that names the

@@ -19,22 +19,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kinds of changes. A change says by itself how it is undone.
-const (
-	ChangeProcess = "process" // end Process
-	ChangeDir     = "dir"     // remove Path and what is in it
-)
-
-// Change is one change to the machine and the way back.
-type Change struct {
-	ID      uint64    `json:"id"`
-	Kind    string    `json:"kind,omitempty"`
-	Name    string    `json:"name,omitempty"`
-	Process *Identity `json:"process,omitempty"`
-	Path    string    `json:"path,omitempty"`
-	Done    bool      `json:"done,omitempty"` // the change ID was undone
-}
-
 // Journal is the list of what a run changed on the machine: a file of JSON
 // lines in the user's state folder, the first naming the run that owns it. A
 // line is synced to disk before the change it is about is made. The file goes

@@ -71,7 +71,7 @@ func (l *Local) Start(ctx context.Context, spec Spec) (Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	return l.start(ctx, spec, orders{Argv: spec.Argv, Path: path, CPUs: spec.CPUs, Slice: spec.Slice})
+	return l.start(ctx, spec, orders{Argv: spec.Argv, Path: path, Files: spec.Files, CPUs: spec.CPUs, Slice: spec.Slice})
 }
 
 // Wake implements [Agent].
@@ -195,6 +195,35 @@ func (l *Local) Read(_ context.Context, paths ...string) ([]Reading, error) {
 	}
 	return out, nil
 }
+
+// List implements [Agent].
+func (l *Local) List(_ context.Context, patterns ...string) ([]Entry, error) {
+	var out []Entry
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", pattern, err)
+		}
+		for _, path := range paths {
+			e := Entry{Path: path}
+			st, err := os.Lstat(path)
+			if err != nil {
+				continue // it went between the two looks
+			}
+			e.Dir = st.IsDir()
+			if st.Mode()&os.ModeSymlink != 0 {
+				if e.Target, err = os.Readlink(path); err != nil {
+					continue
+				}
+			}
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// Put implements [Agent]: the caller's machine is this one.
+func (l *Local) Put(_ context.Context, path string) (string, error) { return path, nil }
 
 // SHA256 implements [Agent].
 func (l *Local) SHA256(_ context.Context, path string) (string, error) {
