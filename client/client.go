@@ -13,7 +13,7 @@ import (
 
 // Config is a receiver.
 type Config struct {
-	Wire testpmd.Vdev // the wire's end
+	Wire testpmd.Device // the wire's end
 
 	// Descriptors and Burst are testpmd's --rxd/--txd and --burst; 0 leaves
 	// them to testpmd.
@@ -24,7 +24,7 @@ type Config struct {
 func (c Config) Testpmd() testpmd.Config {
 	return testpmd.Config{
 		Name:        "client",
-		Ports:       []testpmd.Vdev{c.Wire},
+		Ports:       []testpmd.Device{c.Wire},
 		MemoryMiB:   256,
 		Mbufs:       16384,
 		Descriptors: c.Descriptors,

@@ -17,16 +17,10 @@ import (
 	"sweep/vhost"
 )
 
-// The forwarder's ports, in the order in which they are given to testpmd.
-const (
-	GuestPort = 0
-	WirePort  = 1
-)
-
 // Config is a forwarder.
 type Config struct {
-	Port vhost.User   // where the guest attaches
-	Wire testpmd.Vdev // the wire's end
+	Port vhost.User     // where the guest attaches
+	Wire testpmd.Device // the wire's end
 
 	// Descriptors and Burst are testpmd's --rxd/--txd and --burst; 0 leaves
 	// them to testpmd.
@@ -37,12 +31,19 @@ type Config struct {
 func (c Config) Testpmd() testpmd.Config {
 	return testpmd.Config{
 		Name:        "server",
-		Ports:       []testpmd.Vdev{c.Port.Vdev(), c.Wire},
+		Ports:       []testpmd.Device{c.Port.Device(), c.Wire},
 		MemoryMiB:   256,
 		Mbufs:       16384,
 		Descriptors: c.Descriptors,
 		Burst:       c.Burst,
 	}
+}
+
+// Numbers are testpmd's numbers of the port to the guest and of the port to the
+// wire.
+func (c Config) Numbers() (guest, wire int) {
+	n := c.Testpmd().Numbers()
+	return n[0], n[1]
 }
 
 // Typed are the commands that Launch and Forward type at the prompt.
@@ -53,7 +54,8 @@ func (c Config) Typed() []string {
 // Server is a forwarder that runs.
 type Server struct {
 	*testpmd.Process
-	forwarding bool
+	GuestPort, WirePort int // testpmd's numbers of them
+	forwarding          bool
 }
 
 // Launch starts the forwarder and brings it to where only `start` is missing.
@@ -67,6 +69,7 @@ func Launch(ctx context.Context, a agent.Agent, c Config, h testpmd.Host, transc
 		return nil, err
 	}
 	s := &Server{Process: p}
+	s.GuestPort, s.WirePort = c.Numbers()
 	defer func() {
 		if err != nil {
 			_ = s.Quit(context.WithoutCancel(ctx))
@@ -130,9 +133,9 @@ func (s *Server) Forwarded(ctx context.Context) (Forwarded, error) {
 	var out Forwarded
 	for _, p := range f.Ports {
 		switch p.Port {
-		case GuestPort:
+		case s.GuestPort:
 			out.Received = p.RxPackets
-		case WirePort:
+		case s.WirePort:
 			out.Sent, out.Dropped = p.TxPackets, p.TxDropped
 		}
 	}
@@ -165,7 +168,7 @@ func (s *Server) Glimpse(ctx context.Context) (frames []testpmd.Frame, err error
 		return nil, err
 	}
 	for _, f := range testpmd.ParseVerbose(text) {
-		if !f.Sent && f.Port == GuestPort {
+		if !f.Sent && f.Port == s.GuestPort {
 			frames = append(frames, f)
 		}
 	}

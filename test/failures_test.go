@@ -56,7 +56,7 @@ func newRig(t *testing.T) *rig {
 }
 
 // wire is an end that needs no other.
-var wire = testpmd.Vdev{Name: "net_null0"}
+var wire = testpmd.Device{Name: "net_null0"}
 
 // host gives each testpmd runtime files of its own.
 func (r *rig) host(name string) testpmd.Host {
@@ -170,7 +170,7 @@ func TestUnsharedMemory(t *testing.T) {
 func TestWrongSize(t *testing.T) {
 	r := newRig(t)
 	p, err := testpmd.Launch(r.ctx, r.a, testpmd.Config{
-		Name: "sender", Ports: []testpmd.Vdev{wire}, MemoryMiB: 128, Mbufs: 4096, Forward: "txonly",
+		Name: "sender", Ports: []testpmd.Device{wire}, MemoryMiB: 128, Mbufs: 4096, Forward: "txonly",
 	}, r.host("sender"), &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func (m arm) test(t *testing.T) {
 		Port: port,
 		// Without a source it receives nothing (eth_null_rx in
 		// drivers/net/pcap/pcap_ethdev.c).
-		Wire: testpmd.Vdev{Name: "net_pcap0", Args: []testpmd.Arg{{Key: "tx_pcap", Value: capture}}},
+		Wire: testpmd.Device{Name: "net_pcap0", Args: []testpmd.Arg{{Key: "tx_pcap", Value: capture}}},
 	}, r.host("server"), io.Discard)
 	must(err)
 	vm := m.guest.VM()
@@ -130,11 +130,11 @@ func (m arm) test(t *testing.T) {
 
 	// testpmd says a port's MAC when it starts it. `set fwd mac` sends from
 	// that port to its peer, which for port N is 02:00:00:00:00:0N.
-	mac := regexp.MustCompile(fmt.Sprintf(`(?m)^Port %d: ([0-9A-F:]{17})\s*$`, server.WirePort)).FindSubmatch(srv.Console().Text(0))
+	mac := regexp.MustCompile(fmt.Sprintf(`(?m)^Port %d: ([0-9A-F:]{17})\s*$`, srv.WirePort)).FindSubmatch(srv.Console().Text(0))
 	if mac == nil {
 		t.Fatalf("the forwarder doesn't say its wire port's MAC:\n%s", srv.Console().Text(0))
 	}
-	to := fmt.Sprintf("02:00:00:00:00:%02x", server.WirePort)
+	to := fmt.Sprintf("02:00:00:00:00:%02x", srv.WirePort)
 	// A file takes all that comes: what the guest counts has to be there.
 	if got := readCapture(t, capture, to, strings.ToLower(string(mac[1])), m.ttl); !slices.Equal(got, sent) {
 		t.Errorf("on the wire were %v; the guest counts %v", got, sent)

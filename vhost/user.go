@@ -27,10 +27,17 @@ func (u User) Netdev(id string) []string {
 	}
 }
 
-// Vdev is the port as testpmd's device (DPDK's "Poll Mode Driver that wraps
+// Files implements [Port].
+func (User) Files() []string { return nil }
+
+// MaxQueue implements [Port] (virtio_net_max_tx_queue_size in QEMU's
+// hw/net/virtio-net.c).
+func (User) MaxQueue() int { return 1024 }
+
+// Device is the port as testpmd's device (DPDK's "Poll Mode Driver that wraps
 // vhost library" page).
-func (u User) Vdev() testpmd.Vdev {
-	return testpmd.Vdev{Name: "net_vhost0", Args: []testpmd.Arg{
+func (u User) Device() testpmd.Device {
+	return testpmd.Device{Name: "net_vhost0", Args: []testpmd.Arg{
 		{Key: "iface", Value: u.Socket},
 		{Key: "queues", Value: "1"},
 	}}

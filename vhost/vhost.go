@@ -8,6 +8,12 @@ import "fmt"
 type Port interface {
 	// Netdev are QEMU's arguments for a network backend with the given id.
 	Netdev(id string) []string
+	// Files are what QEMU must be started with open, as its descriptors from
+	// 3 on.
+	Files() []string
+	// MaxQueue is the most descriptors that QEMU gives the guest's transmit
+	// ring on such a port.
+	MaxQueue() int
 }
 
 // NIC is the virtio device that the guest sees. It is the same for every guest
@@ -15,8 +21,7 @@ type Port interface {
 type NIC struct {
 	MAC string
 	// Queue is the length of the receive and the transmit ring, in
-	// descriptors (virtio 1.2, 2.7). vhost-user takes up to 1024, every other
-	// backend of QEMU's 256 to send.
+	// descriptors (virtio 1.2, 2.7); see [Port.MaxQueue].
 	Queue int
 	// NoMSIX has the device interrupt by its pin. QEMU 7.2 without KVM crashes
 	// when a guest masks a vhost-user device's MSI-X vectors, as Linux's own

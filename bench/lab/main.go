@@ -130,7 +130,7 @@ func measure(ctx context.Context, a agent.Agent, s setup, window time.Duration, 
 	// Container Networking" page); queue_size is its ring.
 	sender, err := testpmd.Launch(ctx, a, testpmd.Config{
 		Name: "sender",
-		Ports: []testpmd.Vdev{{Name: "net_virtio_user0", Args: []testpmd.Arg{
+		Ports: []testpmd.Device{{Name: "net_virtio_user0", Args: []testpmd.Arg{
 			{Key: "path", Value: port.Socket}, {Key: "queues", Value: "1"}, {Key: "queue_size", Value: "1024"}}}},
 		MemoryMiB: 256, Mbufs: 16384, Descriptors: s.descriptors, Forward: "txonly",
 	}, host(func(p testbed.Placement) int { return p.Guest }), io.Discard)

@@ -165,7 +165,7 @@ func trace(ctx context.Context, image string, size int, filter string, clocks [2
 
 	port := vhost.User{Socket: dir + "/vhost.sock"}
 	host := testpmd.Host{Dir: dir, Main: place.House, Worker: []int{place.Forwarder}, Slice: place.Slice()}
-	srv, err := server.Launch(ctx, a, server.Config{Port: port, Wire: testpmd.Vdev{Name: "net_null0"}}, host, io.Discard)
+	srv, err := server.Launch(ctx, a, server.Config{Port: port, Wire: testpmd.Device{Name: "net_null0"}}, host, io.Discard)
 	if err != nil {
 		return count, nil, err
 	}

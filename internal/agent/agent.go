@@ -186,8 +186,9 @@ type Entry struct {
 
 // Snapshot is the machine's processes at a time.
 type Snapshot struct {
-	Time Time   `json:"time"`
-	Task []Task `json:"task"`
+	Time Time     `json:"time"`
+	Self Identity `json:"self"` // the agent's own
+	Task []Task   `json:"task"`
 }
 
 // Task is one process: its identity, name, the CPU it last ran on, and the CPU

@@ -307,7 +307,7 @@ func (l *Local) Processes(context.Context) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	s := Snapshot{Time: now()}
+	s, self := Snapshot{Time: now()}, os.Getpid()
 	for _, e := range dir {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -317,8 +317,12 @@ func (l *Local) Processes(context.Context) (Snapshot, error) {
 		if err != nil {
 			continue // it ended between the two looks
 		}
+		id := Identity{PID: pid, Start: st.start, Boot: boot}
+		if pid == self {
+			s.Self = id
+		}
 		s.Task = append(s.Task, Task{
-			Identity: Identity{PID: pid, Start: st.start, Boot: boot},
+			Identity: id,
 			Comm:     st.comm,
 			CPU:      st.cpu,
 			// proc(5) counts in USER_HZ, which is 100 on every Linux

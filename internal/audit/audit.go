@@ -12,6 +12,8 @@ type Ledger struct {
 	GuestSent    uint64 `json:"guest_sent"`
 	GuestDropped uint64 `json:"guest_dropped"`
 
+	// Over vhost-net there is no forwarder: then these are the tap's and the
+	// interface's under it, see [sweep/server.Tap].
 	ServerReceived uint64 `json:"server_received"` // from the guest, by the vhost port
 	ServerSent     uint64 `json:"server_sent"`     // to the wire
 	ServerDropped  uint64 `json:"server_dropped"`  // by the forwarder: the wire had no room
@@ -58,6 +60,7 @@ const (
 	Descheduled Kind = "descheduled" // a poller was taken off its CPU
 	Stolen      Kind = "stolen"      // a hypervisor took a poller's CPU
 	Link        Kind = "link"        // a link that is down
+	Fallback    Kind = "fallback"    // something else than vhost-net moved the packets
 	Disagree    Kind = "observers"   // two observers saw different rates
 	Record      Kind = "record"      // of what happened, something is not on disk
 )

@@ -100,6 +100,9 @@ func (j *judge) measured() {
 		return
 	}
 	j.ledger(idle[len(idle)-1], still[len(still)-1])
+	if j.tapped() {
+		j.served(window)
+	}
 	j.frames()
 	j.rate(window)
 	j.machine(window)
@@ -114,8 +117,8 @@ func (j *judge) backwards() bool {
 			name     string
 			was, now sample.Port
 		}{
-			{"the forwarder's port to the guest", looks[i-1].Guest, looks[i].Guest},
-			{"the forwarder's port to the wire", looks[i-1].Wire, looks[i].Wire},
+			{j.hops().guestPort, looks[i-1].Guest, looks[i].Guest},
+			{j.hops().wirePort, looks[i-1].Wire, looks[i].Wire},
 			{"the client's port", looks[i-1].Client, looks[i].Client},
 		} {
 			if p.now.RxPackets < p.was.RxPackets || p.now.RxBytes < p.was.RxBytes || p.now.TxPackets < p.was.TxPackets {
@@ -143,6 +146,9 @@ func (j *judge) ledger(first, last tape.Look) {
 		ClientErrors:   last.Client.RxErrors - first.Client.RxErrors,
 		ClientNombuf:   last.Client.RxNombuf - first.Client.RxNombuf,
 	}
+	if j.tapped() {
+		l.tap(first, last)
+	}
 	r := l.Residual()
 	j.out.Ledger, j.out.Residual = &l, &r
 	if l.ClientReceived == 0 {
@@ -163,16 +169,17 @@ func (j *judge) nothing(l Ledger) {
 	case l.GuestSent == 0:
 		j.void(Still, "no packet arrived: the guest says that it sent none")
 	case l.ServerReceived == 0:
-		j.void(Still, "no packet arrived: the forwarder never saw one of the %d that the guest says it sent", l.GuestSent)
+		j.void(Still, "no packet arrived: %s never saw one of the %d that the guest says it sent", j.hops().between, l.GuestSent)
 	case l.ServerSent == 0:
-		j.void(Still, "no packet arrived: the forwarder received %d and sent none (it dropped %d)", l.ServerReceived, l.ServerDropped)
+		j.void(Still, "no packet arrived: %s received %d and sent none (it dropped %d)", j.hops().between, l.ServerReceived, l.ServerDropped)
 	default:
-		j.void(Still, "no packet arrived: the client's counter does not move, although the forwarder sent %d", l.ServerSent)
+		j.void(Still, "no packet arrived: the client's counter does not move, although %s sent %d", j.hops().sender, l.ServerSent)
 	}
 }
 
 // conserved wants every packet accounted for, at each hop.
 func (j *judge) conserved(l Ledger, r Residual) {
+	h := j.hops()
 	for _, hop := range []struct {
 		between        string
 		residual       int64
@@ -180,9 +187,9 @@ func (j *judge) conserved(l Ledger, r Residual) {
 		gave, received string
 		uncounted      bool
 	}{
-		{"between guest and forwarder", r.Attachment, l.GuestSent, "the guest sent", "the vhost port received", false},
-		{"inside the forwarder", r.Forwarder, l.ServerReceived, "it received", "it sent and dropped", false},
-		{"between forwarder and client", r.Wire, l.ServerSent, "the forwarder sent", "the client received, missed and refused", uncounted(j.tape.Driver)},
+		{h.fromGuest, r.Attachment, l.GuestSent, "the guest sent", h.received, false},
+		{h.inside, r.Forwarder, l.ServerReceived, h.got, h.passed, false},
+		{h.toClient, r.Wire, l.ServerSent, h.sender + " sent", "the client received, missed and refused", uncounted(j.tape.Driver)},
 	} {
 		switch {
 		case hop.residual == 0:

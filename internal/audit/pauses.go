@@ -47,7 +47,7 @@ func (j *judge) stoodStill(began tape.Look) {
 		moves func(was, now tape.Look) bool
 	}{
 		{"the client", func(l tape.Look) agent.Usage { return l.Usage.Client }, never},
-		{"the forwarder", func(l tape.Look) agent.Usage { return l.Usage.Forwarder }, never},
+		{"the forwarder", func(l tape.Look) agent.Usage { return l.Usage.Forwarder }, j.needNotPoll},
 		{"the guest", func(l tape.Look) agent.Usage { return l.Usage.Guest }, func(was, now tape.Look) bool {
 			return now.Guest.RxPackets > was.Guest.RxPackets && !now.Usage.Guest.Stopped
 		}},
@@ -74,7 +74,7 @@ func (j *judge) stoodStill(began tape.Look) {
 		return // it never moved at all, which the ledger says
 	}
 	if long := longestStill(looks); long >= leastStill {
-		j.void(Still, "the client's counter did not move for %s, while the forwarder sent", tenths(long))
+		j.void(Still, "the client's counter did not move for %s, while %s sent", tenths(long), j.hops().sender)
 	}
 }
 
@@ -124,7 +124,7 @@ func pauses(looks []tape.Look, n int, usage func(tape.Look) agent.Usage, moves f
 }
 
 // longestStill is the longest time for which the client's counter did not move
-// although the forwarder sent.
+// although the hop before it sent.
 func longestStill(looks []tape.Look) (longest time.Duration) {
 	since := 0
 	for i := 1; i < len(looks); i++ {
@@ -152,7 +152,7 @@ func (j *judge) machine(window []tape.Look) {
 	for _, p := range []struct {
 		name     string
 		was, now agent.Usage
-	}{{"forwarder", first.Forwarder, last.Forwarder}, {"client", first.Client, last.Client}, {"guest", first.Guest, last.Guest}} {
+	}{{j.hops().worker, first.Forwarder, last.Forwarder}, {"client", first.Client, last.Client}, {"guest", first.Guest, last.Guest}} {
 		wall := p.now.Before.Sub(p.was.Before)
 		if float64(p.now.Waited-p.was.Waited) > waitShare*float64(wall) {
 			j.note(Descheduled, "the %s was taken off its CPU, and waited for it for more than %g %% of the time", p.name, 100*waitShare)

@@ -27,7 +27,7 @@ const (
 	talkDeadline   = 60 * time.Second
 )
 
-// queue is the length of the guest's rings: vhost-user's most.
+// queue is the length of the guest's rings, where the port lets them be so long.
 const queue = 1024
 
 // guestMAC is the guest's, a locally administered address.
@@ -37,14 +37,15 @@ const guestMAC = "02:00:00:00:00:01"
 // are for the trials of one boot.
 type bench struct {
 	lab         *Lab
-	server      *server.Server
+	between     between
 	client      *client.Client
 	vm          *qemu.VM
 	relay       *testbed.Relay // nil where the wire has none
 	sender      guest.Sender
 	settings    results.Settings
 	guestThread string // in the names of the guest's threads that poll
-	busy        *busyWatch
+	busy        []*busyWatch
+	driver      string       // of the client's port, as DPDK calls it
 	frames      []tape.Frame // some of the guest's first
 	expect      string       // the Ethernet destination that they should have
 }
@@ -52,54 +53,81 @@ type bench struct {
 // layout is everything that a boot starts, as pure data: what --dry-run shows
 // and what withBench starts are the same.
 type layout struct {
-	server                 server.Config
+	port                   vhost.Port
+	server                 server.Config // of vhost-user
 	client                 client.Config
 	serverHost, clientHost testpmd.Host
 	vm                     qemu.Config
 	vmSpec                 agent.Spec
+	queue                  int
 }
 
-// lay makes the layout of a boot of a guest, for a folder of its sockets and
-// the wire's command prefix.
-func (l *Lab) lay(name string, dir string, wrap []string) layout {
-	serverEnd, clientEnd := l.Wire.Ports(dir)
-	port := vhost.User{Socket: dir + "/vhost.sock"}
-	host := func(worker int) testpmd.Host {
-		return testpmd.Host{
-			Wrap: wrap, Dir: dir, Main: l.Placement.House, Worker: []int{worker}, Slice: l.Placement.Slice(),
-		}
+// dirs are the folders of a boot's sockets, on the two machines.
+type dirs struct{ sender, receiver string }
+
+// lay makes the layout of a boot of a system, for the folders of its sockets
+// and a wire that is up.
+func (l *Lab) lay(s plan.System, dir dirs, wire *testbed.Joined) layout {
+	serverEnd, clientEnd := l.Wire.Ports(dir.sender)
+	user := vhost.User{Socket: dir.sender + "/vhost.sock"}
+	var port vhost.Port = user
+	if s.Attachment == "vhost-net" {
+		port = vhost.Net{Tap: wire.Tap}
+	}
+	p := l.Placement
+	clientHouse := p.House
+	if l.Two() {
+		clientHouse = p.ClientHouse
+	}
+	host := func(dir string, main []int, worker int) testpmd.Host {
+		return testpmd.Host{Wrap: wire.Enter, Dir: dir, Main: main, Worker: []int{worker}, Slice: p.Slice()}
 	}
 	const net = "net0"
-	vm := l.Guests[name].VM()
+	vm := l.Guests[s.Guest].VM()
 	vm.Accel, vm.CPU = l.Accel.Name, qemu.CPUModel(l.Accel.Name)
-	vm.Net = append(port.Netdev(net), vhost.NIC{MAC: guestMAC, Queue: queue, NoMSIX: l.Accel.Name == "tcg"}.Device(net)...)
+	nic := vhost.NIC{MAC: guestMAC, Queue: min(queue, port.MaxQueue()), NoMSIX: l.Accel.Name == "tcg"}
+	vm.Net = append(port.Netdev(net), nic.Device(net)...)
 	y := layout{
-		server:     server.Config{Port: port, Wire: serverEnd},
+		port:       port,
+		server:     server.Config{Port: user, Wire: serverEnd},
 		client:     client.Config{Wire: clientEnd},
-		serverHost: host(l.Placement.Forwarder),
-		clientHost: host(l.Placement.Client),
+		serverHost: host(dir.sender, p.House, p.Forwarder),
+		clientHost: host(dir.receiver, clientHouse, p.Client),
 		vm:         vm,
 		// QEMU's own threads may run on the housekeeping CPUs too; the
 		// virtual CPU is pinned once its thread is there.
-		vmSpec: agent.Spec{Name: "guest", Argv: vm.Argv(), Slice: l.Placement.Slice()},
+		vmSpec: agent.Spec{Name: "guest", Argv: vm.Argv(), Files: port.Files(), Slice: p.Slice()},
+		queue:  nic.Queue,
 	}
-	if p, ok := l.Guests[name].(guest.Process); ok {
-		y.instead(p, guest.Host{Socket: port.Socket, MAC: guestMAC, Queue: queue, CPU: l.Placement.Guest, Dir: dir})
+	if g, ok := l.Guests[s.Guest].(guest.Process); ok {
+		y.instead(g, guest.Host{Socket: user.Socket, MAC: guestMAC, Queue: queue, CPU: p.Guest, Dir: dir.sender})
 	}
 	return y
 }
 
 // open makes what a boot writes to: a transcript for each process, and a folder
-// of sockets.
-func (l *Lab) open(ctx context.Context, b plan.Boot, f *results.Folder, undo *cleanups, processes ...string) (logs map[string]io.Writer, dir string, err error) {
+// of sockets on each machine.
+func (l *Lab) open(ctx context.Context, b plan.Boot, f *results.Folder, undo *cleanups, processes ...string) (logs map[string]io.Writer, dir dirs, err error) {
 	if logs, err = openTranscripts(f, b, processes...); err != nil {
-		return nil, "", stop{err}
+		return nil, dir, stop{err}
 	}
-	if dir, err = l.Agent.TempDir(ctx); err != nil {
-		return nil, "", err
+	if dir.sender, err = l.tempDir(ctx, l.Sender, undo); err != nil {
+		return nil, dir, err
 	}
-	undo.add(func(ctx context.Context) error { return l.Agent.Remove(ctx, dir) })
-	return logs, dir, nil
+	dir.receiver = dir.sender
+	if l.Two() {
+		dir.receiver, err = l.tempDir(ctx, l.Receiver, undo)
+	}
+	return logs, dir, err
+}
+
+func (l *Lab) tempDir(ctx context.Context, a agent.Agent, undo *cleanups) (string, error) {
+	dir, err := a.TempDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	undo.add(func(ctx context.Context) error { return a.Remove(ctx, dir) })
+	return dir, nil
 }
 
 // recordCommands writes a boot's command lines to the record.
@@ -130,36 +158,31 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	if err != nil {
 		return err
 	}
-	wrap, down, err := testbed.Up(ctx, l.Agent, l.Wire, logs["wire"])
+	wire, err := testbed.Up(ctx, l.Ends, l.Wire, b.System.Attachment, guestMAC, logs["wire"])
 	if err != nil {
 		return err
 	}
-	undo.add(down)
-	lay := l.lay(b.System.Guest, dir, wrap)
+	undo.add(wire.Down)
+	lay := l.lay(b.System, dir, wire)
 	if err := recordCommands(f, b, lay.commands()); err != nil {
 		return err
 	}
 
-	bench := &bench{lab: l, guestThread: lay.pollingThread()}
-	if bench.busy, err = watchBusy(ctx, l.Agent, l.Placement.Pollers()); err != nil {
-		return err
-	}
-
+	bench := &bench{lab: l, guestThread: lay.pollingThread(), busy: l.watches()}
 	launch, cancel := context.WithTimeoutCause(ctx, launchDeadline, fmt.Errorf("nothing for %v", launchDeadline))
 	defer cancel()
-	if bench.server, err = server.Launch(launch, l.Agent, lay.server, lay.serverHost, logs["server"]); err != nil {
+	if err := bench.launchBetween(launch, lay, logs["server"], &undo); err != nil {
 		return err
 	}
-	undo.add(bench.server.Quit)
-	if err := bench.startRelay(launch, b, f, dir, &undo); err != nil {
+	if err := bench.startRelay(launch, b, f, dir.sender, &undo); err != nil {
 		return err
 	}
-	if bench.vm, err = qemu.Start(launch, l.Agent, lay.vmSpec, logs["guest"]); err != nil {
+	if bench.vm, err = qemu.Start(launch, l.Sender, lay.vmSpec, logs["guest"]); err != nil {
 		return err
 	}
 	undo.add(bench.vm.End)
 	// The client comes up while the guest boots.
-	if bench.client, err = client.Launch(launch, l.Agent, lay.client, lay.clientHost, logs["client"]); err != nil {
+	if bench.client, err = client.Launch(launch, l.Receiver, lay.client, lay.clientHost, logs["client"]); err != nil {
 		return err
 	}
 	undo.add(bench.client.Quit)
@@ -171,24 +194,38 @@ func (l *Lab) withBench(ctx context.Context, b plan.Boot, f *results.Folder, do 
 	if err := l.pin(ctx, lay, bench.vm); err != nil {
 		return err
 	}
+	if err := bench.findWorker(ctx); err != nil {
+		return err
+	}
+	if bench.driver, err = bench.client.Driver(ctx, clientPort); err != nil {
+		return err
+	}
 	if s := l.Placement.Slice(); s > 0 {
-		waker, err := l.Agent.Wake(ctx, l.Placement.Pollers(), s)
+		waker, err := l.Sender.Wake(ctx, bench.busy[0].cpus, s)
 		if err != nil {
 			return err
 		}
 		undo.add(func(ctx context.Context) error { return agent.End(ctx, waker) })
-		bench.busy.ours(waker.Identity())
+		bench.ours(waker.Identity())
 	}
-	bench.busy.ours(bench.server.Identity(), bench.client.Identity(), bench.vm.Identity())
+	bench.ours(append(bench.between.identities(), bench.client.Identity(), bench.vm.Identity())...)
 	bench.settings, err = bench.describe(ctx, lay)
 	if err != nil {
 		return err
 	}
-	undo.add(bench.halt)
+	undo.add(bench.between.halt)
 	if err := bench.ready(ctx, b.Trials[0].Size); err != nil {
 		return err
 	}
 	return do(bench)
+}
+
+// ours tells the watches of processes of this run. A pid that two machines have
+// is no confusion: an identity is a boot's.
+func (b *bench) ours(ids ...agent.Identity) {
+	for _, w := range b.busy {
+		w.ours(ids...)
+	}
 }
 
 // guestPeer is where guests send to: the peer of a testpmd's port 0 that was
@@ -216,18 +253,15 @@ func (b *bench) ready(ctx context.Context, size int) error {
 	if err := b.client.Receive(ctx); err != nil {
 		return err
 	}
-	if !refused {
-		frames, err := b.server.Glimpse(ctx)
-		if err != nil {
-			return err
-		}
-		for _, f := range frames[:min(len(frames), glimpseFrames)] {
-			b.frames = append(b.frames, tape.Frame{Source: f.Source, Destination: f.Destination, EtherType: f.EtherType, Length: f.Length})
-		}
-		b.expect = guestPeer
-	}
-	if err := b.server.Forward(ctx); err != nil {
+	frames, err := b.between.forward(ctx, !refused)
+	if err != nil {
 		return err
+	}
+	for _, f := range frames[:min(len(frames), glimpseFrames)] {
+		b.frames = append(b.frames, tape.Frame{Source: f.Source, Destination: f.Destination, EtherType: f.EtherType, Length: f.Length})
+	}
+	if b.between.sees() && !refused {
+		b.expect = guestPeer
 	}
 	if err := b.linked(ctx); err != nil {
 		return err
@@ -260,7 +294,7 @@ func (b *bench) linked(ctx context.Context) error {
 func (l *Lab) pinGuest(ctx context.Context, vm *qemu.VM) error {
 	bound := 0
 	for _, name := range []string{"CPU ", "ALL CPUs"} {
-		n, err := l.Agent.Pin(ctx, vm.Identity().PID, name, []int{l.Placement.Guest})
+		n, err := l.Sender.Pin(ctx, vm.Identity().PID, name, []int{l.Placement.Guest})
 		if err != nil {
 			return fmt.Errorf("bind the guest's virtual CPUs to CPU %d: %w", l.Placement.Guest, err)
 		}
@@ -274,7 +308,7 @@ func (l *Lab) pinGuest(ctx context.Context, vm *qemu.VM) error {
 
 // describe says how this bench is set up.
 func (b *bench) describe(ctx context.Context, lay layout) (results.Settings, error) {
-	_, serverVersion, _, err := b.server.Telemetry(ctx, server.GuestPort)
+	betweenVersion, features, err := b.between.about(ctx)
 	if err != nil {
 		return results.Settings{}, err
 	}
@@ -282,22 +316,11 @@ func (b *bench) describe(ctx context.Context, lay layout) (results.Settings, err
 	if err != nil {
 		return results.Settings{}, err
 	}
-	// Where the forwarder doesn't say, there is nothing to compare.
-	features, _ := vhost.Negotiated(b.server.Console().Text(0))
 	return results.Settings{
 		Accel: lay.vm.Accel, CPUModel: lay.vm.CPU, VCPUs: lay.vm.VCPUs, MemoryMiB: lay.vm.MemoryMiB,
-		GuestCPU: b.lab.Placement.Guest, Queue: queue, Features: features.Names(), Burst: lay.server.Burst, Wire: b.lab.Wire.Name(),
-		Guest: b.sender.About(), Server: serverVersion, Client: clientVersion,
+		GuestCPU: b.lab.Placement.Guest, Queue: lay.queue, Features: features, Burst: lay.server.Burst, Wire: b.lab.Wire.Name(),
+		Guest: b.sender.About(), Server: betweenVersion, Client: clientVersion,
 	}, nil
-}
-
-// halt stops the forwarder. A forwarder that is gone has stopped.
-func (b *bench) halt(ctx context.Context) error {
-	if b.server.Console().Ended() {
-		return nil
-	}
-	_, err := b.server.Halt(ctx)
-	return err
 }
 
 // transcriptErrs are what of the consoles' words is not on disk.

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,7 @@ import (
 )
 
 // busyWatch looks for processes that are none of this run's and use the CPUs
-// that it polls on.
+// of a machine that it polls on.
 type busyWatch struct {
 	agent agent.Agent
 	cpus  []int
@@ -24,19 +23,21 @@ type busyWatch struct {
 // is what any machine does beside.
 const pollingShare = 0.25
 
-func watchBusy(ctx context.Context, a agent.Agent, cpus []int) (*busyWatch, error) {
-	self, err := agent.IdentityOf(os.Getpid())
-	if err != nil {
-		return nil, err
+// watches are a watch for each of the lab's machines: that which sends, and that
+// which receives where it is another one.
+func (l *Lab) watches() []*busyWatch {
+	p := l.Placement
+	if !l.Two() {
+		return []*busyWatch{{agent: l.Sender, cpus: p.Pollers()}}
 	}
-	return &busyWatch{agent: a, cpus: cpus, mine: []agent.Identity{self}}, nil
+	return []*busyWatch{{agent: l.Sender, cpus: []int{p.Forwarder, p.Guest}}, {agent: l.Receiver, cpus: []int{p.Client}}}
 }
 
 // ours tells the watch of processes of this run.
 func (w *busyWatch) ours(ids ...agent.Identity) { w.mine = append(w.mine, ids...) }
 
-// machineWatch looks at the machine during a trial: at processes that are none
-// of the run's, and at what a hypervisor takes.
+// machineWatch looks at a machine during a trial: at processes that are none of
+// the run's, and at what a hypervisor takes.
 type machineWatch struct {
 	busy    *busyWatch
 	last    agent.Snapshot
@@ -44,42 +45,57 @@ type machineWatch struct {
 	foreign []string // each once
 }
 
-func (b *bench) watchMachine(ctx context.Context) (*machineWatch, error) {
-	m := &machineWatch{busy: b.busy}
-	var err error
-	if m.last, err = b.busy.agent.Processes(ctx); err != nil {
-		return nil, err
+// machineWatches are those of all machines.
+type machineWatches []*machineWatch
+
+func (b *bench) watchMachines(ctx context.Context) (machineWatches, error) {
+	var all machineWatches
+	for _, busy := range b.busy {
+		m := &machineWatch{busy: busy}
+		var err error
+		if m.last, err = busy.agent.Processes(ctx); err != nil {
+			return nil, err
+		}
+		if m.began, err = readCPUTimes(ctx, busy.agent); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
 	}
-	m.began, err = readCPUTimes(ctx, b.busy.agent)
-	return m, err
+	return all, nil
 }
 
 // look compares the processes with those of the last look.
-func (m *machineWatch) look(ctx context.Context) error {
-	now, err := m.busy.agent.Processes(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range m.busy.compare(m.last, now) {
-		if !slices.Contains(m.foreign, f) {
-			m.foreign = append(m.foreign, f)
+func (all machineWatches) look(ctx context.Context) error {
+	for _, m := range all {
+		now, err := m.busy.agent.Processes(ctx)
+		if err != nil {
+			return err
 		}
+		for _, f := range m.busy.compare(m.last, now) {
+			if !slices.Contains(m.foreign, f) {
+				m.foreign = append(m.foreign, f)
+			}
+		}
+		m.last = now
 	}
-	m.last = now
 	return nil
 }
 
-// end returns the share that was stolen of the pollers' CPUs since the watch
-// began, and a sentence for each foreign process that polled.
-func (m *machineWatch) end(ctx context.Context) (stolen float64, foreign []string, err error) {
-	if err := m.look(ctx); err != nil {
+// end returns the greatest share that was stolen of a machine's pollers' CPUs
+// since the watch began, and a sentence for each foreign process that polled.
+func (all machineWatches) end(ctx context.Context) (stolen float64, foreign []string, err error) {
+	if err := all.look(ctx); err != nil {
 		return 0, nil, err
 	}
-	now, err := readCPUTimes(ctx, m.busy.agent)
-	if err != nil {
-		return 0, nil, err
+	for _, m := range all {
+		now, err := readCPUTimes(ctx, m.busy.agent)
+		if err != nil {
+			return 0, nil, err
+		}
+		stolen = max(stolen, now.stolenSince(m.began, m.busy.cpus))
+		foreign = append(foreign, m.foreign...)
 	}
-	return now.stolenSince(m.began, m.busy.cpus), m.foreign, nil
+	return stolen, foreign, nil
 }
 
 // cpuTimes are all CPUs' times since the machine started, in ticks.
@@ -143,7 +159,7 @@ func (w *busyWatch) compare(first, last agent.Snapshot) []string {
 	window := last.Time.Sub(first.Time)
 	var out []string
 	for _, t := range last.Task {
-		if window <= 0 || slices.Contains(w.mine, t.Identity) || !slices.Contains(w.cpus, t.CPU) {
+		if window <= 0 || t.Identity == last.Self || slices.Contains(w.mine, t.Identity) || !slices.Contains(w.cpus, t.CPU) {
 			continue
 		}
 		share := float64(t.Used-before[t.Identity]) / float64(window)
@@ -161,22 +177,16 @@ func (w *busyWatch) compare(first, last agent.Snapshot) []string {
 // ForeignPollers looks for a moment, before anything of this run polls, and
 // returns a warning for each process that does.
 func (l *Lab) ForeignPollers(ctx context.Context) ([]string, error) {
-	w, err := watchBusy(ctx, l.Agent, l.Placement.Pollers())
-	if err != nil {
-		return nil, err
-	}
-	first, err := l.Agent.Processes(ctx)
+	b := bench{busy: l.watches()}
+	m, err := b.watchMachines(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := sleep(ctx, 400*time.Millisecond); err != nil {
 		return nil, err
 	}
-	last, err := l.Agent.Processes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return w.compare(first, last), nil
+	_, foreign, err := m.end(ctx)
+	return foreign, err
 }
 
 // printable is a process's name, which anybody may choose, without what could

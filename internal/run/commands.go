@@ -9,6 +9,7 @@ import (
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
 	"sweep/internal/testbed"
+	"sweep/vhost"
 )
 
 // command is one that a boot runs, to show.
@@ -19,19 +20,23 @@ type command struct {
 
 // commands are what a boot starts, in that order.
 func (y layout) commands() []command {
-	return []command{
-		{"server", pasteable(y.server.Testpmd().Spec(y.serverHost))},
-		{"guest", pasteable(y.vmSpec)},
-		{"client", pasteable(y.client.Testpmd().Spec(y.clientHost))},
+	var out []command
+	if _, ok := y.port.(vhost.User); ok {
+		out = append(out, command{"server", pasteable(y.server.Testpmd().Spec(y.serverHost))})
 	}
+	return append(out, command{"guest", pasteable(y.vmSpec)}, command{"client", pasteable(y.client.Testpmd().Spec(y.clientHost))})
 }
 
 // pasteable is a process's command line for a shell.
 func pasteable(s agent.Spec) string {
+	line := qemu.Quote(s.Argv)
 	if len(s.Env) > 0 {
-		return qemu.Quote(append(append([]string{"env"}, s.Env...), s.Argv...))
+		line = qemu.Quote(append(append([]string{"env"}, s.Env...), s.Argv...))
 	}
-	return qemu.Quote(s.Argv)
+	for i, f := range s.Files {
+		line += fmt.Sprintf(" %d<>%s", 3+i, qemu.Quote([]string{f}))
+	}
+	return line
 }
 
 // Show writes every command line that a plan would run, and what would be typed
@@ -41,10 +46,11 @@ func (l *Lab) Show(w io.Writer, p plan.Plan) error {
 	fmt.Fprintf(w, "# CPUs:     forwarder %d, guest %d, client %d, the rest %v%s\n",
 		l.Placement.Forwarder, l.Placement.Guest, l.Placement.Client, l.Placement.House, shareNote(l.Placement.Share))
 	fmt.Fprintf(w, "mkdir -m 700 %s\n", dir)
-	var wrap []string
+	// What a tap's number will be nobody knows before it is there.
+	joined := &testbed.Joined{Tap: vhost.Tap{Device: "/dev/tapN"}}
 	if holder := l.Wire.Holder(); holder != nil {
 		fmt.Fprintf(w, "\n# the wire, in a shell of its own; HOLDER is its pid:\n%s\n", qemu.Quote(holder))
-		wrap = l.Wire.Enter("$HOLDER")
+		joined.Enter = l.Wire.Enter("$HOLDER")
 	}
 	shown := map[plan.System]bool{}
 	for _, b := range p.Boots() {
@@ -53,7 +59,7 @@ func (l *Lab) Show(w io.Writer, p plan.Plan) error {
 		}
 		shown[b.System] = true
 		fmt.Fprintf(w, "\n# %s: %d boots, each command in a shell of its own\n", b.System, p.Trials)
-		lay := l.lay(b.System.Guest, dir, wrap)
+		lay := l.lay(b.System, dirs{dir, dir}, joined)
 		for _, c := range lay.commands() {
 			// The only word that a shell must expand.
 			fmt.Fprintf(w, "\n# %s\n%s\n", c.what, strings.ReplaceAll(c.line, "'$HOLDER'", `"$HOLDER"`))

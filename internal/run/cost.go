@@ -11,6 +11,7 @@ import (
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
 	"sweep/internal/results"
+	"sweep/internal/testbed"
 	"sweep/internal/testpmd"
 	"sweep/server"
 )
@@ -31,6 +32,7 @@ type CostProgress interface {
 //
 // Where KVM works and perf is there, the CPU's own counters are read as well.
 func Cost(ctx context.Context, o Options, ui UI) error {
+	o.Catalog.NoTap = errors.New("instructions are counted on vhost-user; a guest takes as many for a packet on vhost-net")
 	return withSession(ctx, o, ui, func(s *session) error {
 		accel, err := s.lab.chooseAccel(ctx, o, s.folder, ui)
 		if err != nil {
@@ -50,7 +52,7 @@ func Cost(ctx context.Context, o Options, ui UI) error {
 		if accel.Name != "kvm" {
 			return nil
 		}
-		if err := s.lab.Agent.Find(ctx, "perf"); err != nil {
+		if err := s.lab.Sender.Find(ctx, "perf"); err != nil {
 			ui.Say("without cycles a packet: " + err.Error() + " (Debian's package linux-perf)")
 			return nil
 		}
@@ -144,9 +146,9 @@ const countSlice = 300 * time.Microsecond
 
 // layCounting is the layout of a boot that counts, under icount or not. There
 // is no client.
-func (l *Lab) layCounting(name, dir string, icount bool) layout {
-	y := l.lay(name, dir, nil)
-	y.server.Wire = testpmd.Vdev{Name: "net_null0"}
+func (l *Lab) layCounting(s plan.System, dir dirs, icount bool) layout {
+	y := l.lay(s, dir, &testbed.Joined{})
+	y.server.Wire = testpmd.Device{Name: "net_null0"}
 	y.serverHost.Slice, y.vmSpec.Slice = countSlice, 0
 	y.vm.Icount = icount
 	y.vmSpec.Argv = y.vm.Argv()
@@ -166,18 +168,18 @@ func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, 
 	if err != nil {
 		return err
 	}
-	lay := l.layCounting(b.System.Guest, dir, icount)
+	lay := l.layCounting(b.System, dir, icount)
 	if err := recordCommands(f, b, lay.commands()[:2]); err != nil { // without the client's
 		return err
 	}
 	launch, cancel := context.WithTimeoutCause(ctx, launchDeadline, fmt.Errorf("nothing for %v", launchDeadline))
 	defer cancel()
-	srv, err := server.Launch(launch, l.Agent, lay.server, lay.serverHost, logs["server"])
+	srv, err := server.Launch(launch, l.Sender, lay.server, lay.serverHost, logs["server"])
 	if err != nil {
 		return err
 	}
 	undo.add(srv.Quit)
-	vm, err := qemu.Start(launch, l.Agent, lay.vmSpec, logs["guest"])
+	vm, err := qemu.Start(launch, l.Sender, lay.vmSpec, logs["guest"])
 	if err != nil {
 		return err
 	}
@@ -191,7 +193,7 @@ func (l *Lab) withCounting(ctx context.Context, b plan.Boot, f *results.Folder, 
 	if err := l.pinGuest(ctx, vm); err != nil {
 		return err
 	}
-	waker, err := l.Agent.Wake(ctx, []int{l.Placement.Forwarder}, countSlice)
+	waker, err := l.Sender.Wake(ctx, []int{l.Placement.Forwarder}, countSlice)
 	if err != nil {
 		return err
 	}

@@ -69,11 +69,11 @@ func (l *Lab) watchCounters(ctx context.Context, transcript io.Writer, vm *qemu.
 	if err := sleep(ctx, perfWarmUp); err != nil {
 		return c, 0, err
 	}
-	before, _, from, err := srv.Telemetry(ctx, server.GuestPort)
+	before, _, from, err := srv.Telemetry(ctx, srv.GuestPort)
 	if err != nil {
 		return c, 0, err
 	}
-	p, err := l.Agent.Start(ctx, agent.Spec{Name: "perf", Argv: perf.Argv(vm.Identity().PID, perfWindow)})
+	p, err := l.Sender.Start(ctx, agent.Spec{Name: "perf", Argv: perf.Argv(vm.Identity().PID, perfWindow)})
 	if err != nil {
 		return c, 0, err
 	}
@@ -85,7 +85,7 @@ func (l *Lab) watchCounters(ctx context.Context, transcript io.Writer, vm *qemu.
 	}); err != nil && !errors.Is(err, console.ErrEnded) {
 		return c, 0, err
 	}
-	after, _, to, err := srv.Telemetry(ctx, server.GuestPort)
+	after, _, to, err := srv.Telemetry(ctx, srv.GuestPort)
 	if err != nil {
 		return c, 0, err
 	}

@@ -7,7 +7,6 @@ import (
 	"sweep/internal/sample"
 	"sweep/internal/tape"
 	"sweep/internal/testpmd"
-	"sweep/server"
 )
 
 // clientPort is the number of the client's only port.
@@ -18,20 +17,15 @@ const clientPort = 0
 // is read last, and alone: its time is the rate's.
 func (b *bench) look(ctx context.Context, phase tape.Phase) (tape.Look, error) {
 	l := tape.Look{Phase: phase}
-	usage, err := b.lab.Agent.Usage(ctx,
-		agent.Poller{PID: b.server.Identity().PID, Thread: testpmd.Worker},
-		agent.Poller{PID: b.client.Identity().PID, Thread: testpmd.Worker},
-		agent.Poller{PID: b.vm.Identity().PID, Thread: b.guestThread})
+	usage, err := b.usage(ctx)
 	if err != nil {
 		return l, err
 	}
-	l.Usage = tape.Usage{Forwarder: usage[0], Client: usage[1], Guest: usage[2]}
-	counters, readings, err := b.server.Counters(ctx, server.GuestPort, server.WirePort)
-	if err != nil {
+	l.Usage = usage
+	if l.Guest, l.Wire, err = b.between.look(ctx); err != nil {
 		return l, err
 	}
-	l.Guest, l.Wire = port(counters[0], readings[0]), port(counters[1], readings[1])
-	counters, readings, err = b.client.Counters(ctx, clientPort)
+	counters, readings, err := b.client.Counters(ctx, clientPort)
 	if err != nil {
 		return l, err
 	}
@@ -47,24 +41,36 @@ func port(c testpmd.Counters, r agent.Reading) sample.Port {
 	}
 }
 
-// linksDown names the ports whose link is down.
-func (b *bench) linksDown(ctx context.Context) (down []string, err error) {
-	for _, p := range []struct {
-		name string
-		up   func(context.Context, int) (bool, error)
-		port int
-	}{
-		{"the forwarder's port to the guest", b.server.LinkUp, server.GuestPort},
-		{"the forwarder's port to the wire", b.server.LinkUp, server.WirePort},
-		{"the client's port", b.client.LinkUp, clientPort},
-	} {
-		up, err := p.up(ctx, p.port)
-		if err != nil {
-			return nil, err
-		}
-		if !up {
-			down = append(down, p.name)
-		}
+// usage is what the processes had of their CPUs.
+func (b *bench) usage(ctx context.Context) (u tape.Usage, err error) {
+	sender := []agent.Poller{b.between.worker(), {PID: b.vm.Identity().PID, Thread: b.guestThread}}
+	receiver := []agent.Poller{{PID: b.client.Identity().PID, Thread: testpmd.Worker}}
+	if !b.lab.Two() {
+		sender, receiver = append(sender, receiver...), nil
 	}
-	return down, nil
+	got, err := b.lab.Sender.Usage(ctx, sender...)
+	if err != nil {
+		return u, err
+	}
+	if receiver != nil {
+		there, err := b.lab.Receiver.Usage(ctx, receiver...)
+		if err != nil {
+			return u, err
+		}
+		got = append(got, there...)
+	}
+	return tape.Usage{Forwarder: got[0], Guest: got[1], Client: got[2]}, nil
+}
+
+// linksDown names the ports whose link is down.
+func (b *bench) linksDown(ctx context.Context) ([]string, error) {
+	down, err := b.between.linksDown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	up, err := b.client.LinkUp(ctx, clientPort)
+	if err == nil && !up {
+		down = append(down, "the client's port")
+	}
+	return down, err
 }

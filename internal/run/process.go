@@ -56,17 +56,18 @@ func (b *bench) startRelay(ctx context.Context, boot plan.Boot, f *results.Folde
 	if err := recordCommands(f, boot, []command{{spec.Name, pasteable(spec)}}); err != nil {
 		return err
 	}
-	if b.relay, err = testbed.StartRelay(ctx, b.lab.Agent, spec, logs["relay"]); err != nil {
+	if b.relay, err = testbed.StartRelay(ctx, b.lab.Sender, spec, logs["relay"]); err != nil {
 		return err
 	}
 	undo.add(b.relay.Quit)
-	b.busy.ours(b.relay.Identity())
+	b.ours(b.relay.Identity())
 	return nil
 }
 
 // consoles are those of all the bench's processes.
 func (b *bench) consoles() []*console.Console {
-	all := []*console.Console{b.vm.Console, b.server.Console(), b.client.Console()}
+	all := append([]*console.Console{b.vm.Console}, b.between.consoles()...)
+	all = append(all, b.client.Console())
 	if b.relay != nil {
 		all = append(all, b.relay.Console)
 	}

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"sweep/internal/agent"
 	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
@@ -30,9 +29,11 @@ type Progress interface {
 	Block(round int, wide []string)
 }
 
-// Lab is a machine set up to measure on: everything that the trials share.
+// Lab is what is set up to measure on: everything that the trials share. The
+// machine with the client is another one than that with forwarder and guest, or
+// the same.
 type Lab struct {
-	Agent     agent.Agent
+	testbed.Ends
 	Placement testbed.Placement
 	Wire      testbed.Wire
 	Accel     qemu.Accel

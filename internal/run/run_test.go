@@ -111,7 +111,8 @@ func TestProcessInsteadOfMachine(t *testing.T) {
 		Placement: testbed.Placement{Guest: 1, Share: "cpu"}, Wire: wire, Accel: qemu.Accel{Name: "tcg", Why: "there is no KVM"},
 		Guests: map[string]guest.Guest{paced.Name: paced.New("/b", 7), linux.Name: linux.Guest{Dir: "/b"}},
 	}
-	y := l.lay(paced.Name, "/d", nil)
+	at, joined := dirs{"/d", "/d"}, &testbed.Joined{}
+	y := l.lay(paced.System(), at, joined)
 	if argv := strings.Join(y.vmSpec.Argv, " "); y.vmSpec.Name != "guest" || y.vmSpec.Slice != l.Placement.Slice() ||
 		!strings.HasPrefix(argv, "/b/pktio send ") || !strings.Contains(argv, "path=/d/vhost.sock") || !strings.Contains(argv, "--cpu 1") {
 		t.Errorf("the guest is %+v", y.vmSpec)
@@ -120,7 +121,7 @@ func TestProcessInsteadOfMachine(t *testing.T) {
 		t.Error(err)
 	}
 	for _, tt := range []struct{ guest, first string }{{paced.Name, "pollers shared a CPU"}, {linux.Name, "the guest ran in an emulator"}} {
-		b := bench{lab: l, settings: results.Settings{Accel: l.lay(tt.guest, "/d", nil).vm.Accel}}
+		b := bench{lab: l, settings: results.Settings{Accel: l.lay(plan.System{Guest: tt.guest, Attachment: "vhost-user"}, at, joined).vm.Accel}}
 		got := b.caveats()
 		if !strings.HasPrefix(got[0], tt.first) || got[len(got)-1] != "a fault was planted: drop=1000" {
 			t.Errorf("%s: caveats %q", tt.guest, got)

@@ -107,6 +107,7 @@ func images(ctx context.Context, a agent.Agent, c systems.Catalog, p plan.Plan) 
 // starts nothing, and asks no more of the machine than which CPUs it has.
 func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped, error) {
 	a := agent.NewLocal(nil) // without a journal: nothing is changed
+	o.Catalog.NoTap = testbed.NoTap(o.Wire)
 	p := o.Plan
 	var skipped []results.Skipped
 	if len(p.Systems) == 0 {
@@ -121,13 +122,13 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 		return nil, p, nil, err
 	}
 	for _, s := range p.Systems {
-		if _, ok := o.Catalog.Guest(s.Guest); !ok || s.Attachment != "vhost-user" {
+		if _, ok := o.Catalog.Guest(s.Guest); !ok || s.Attachment == "vhost-net" && o.Catalog.NoTap != nil {
 			return nil, p, nil, &ErrNothing{[]results.Skipped{{System: s, Why: o.Catalog.Missing(ctx, a, s).Error()}}}
 		}
 	}
 	// Whether KVM works is known only once a machine was booted with it.
 	accel := qemu.Accel{Name: "tcg"}
-	return &Lab{Agent: a, Placement: place, Wire: o.Wire, Accel: accel, Guests: guests(o.Catalog, p)}, p, skipped, nil
+	return &Lab{Ends: testbed.Ends{Sender: a, Receiver: a}, Placement: place, Wire: o.Wire, Accel: accel, Guests: guests(o.Catalog, p)}, p, skipped, nil
 }
 
 // session is this machine, taken for a run, and the folder that the run
@@ -213,7 +214,7 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	defer func() { err = errors.Join(err, f.Close()) }()
 	ui.Say("results go to " + o.Results)
 
-	lab := &Lab{Agent: a, Placement: place, Wire: o.Wire, Guests: guests(o.Catalog, p)}
+	lab := &Lab{Ends: testbed.Ends{Sender: a, Receiver: a}, Placement: place, Wire: o.Wire, Guests: guests(o.Catalog, p)}
 	if record.Warnings, err = lab.ForeignPollers(ctx); err != nil {
 		return err
 	}
@@ -230,6 +231,7 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 // Run carries out a whole run on this machine. began says whether the folder is
 // this run's: whether what it holds is to be shown, whatever the error.
 func Run(ctx context.Context, o Options, ui UI) (began bool, err error) {
+	o.Catalog.NoTap = testbed.NoTap(o.Wire)
 	err = withSession(ctx, o, ui, func(s *session) (err error) {
 		if s.lab.Accel, err = s.lab.chooseAccel(ctx, o, s.folder, ui); err != nil {
 			return err
@@ -275,7 +277,7 @@ func (e *ErrChanged) Error() string {
 // machine as it was.
 func (s *session) describe(ctx context.Context) (err error) {
 	s.record.Accel, s.record.AccelWhy = s.lab.Accel.Name, s.lab.Accel.Why
-	if s.record.Machine, err = Machine(ctx, s.lab.Agent); err != nil {
+	if s.record.Machine, err = Machine(ctx, s.lab.Sender); err != nil {
 		return err
 	}
 	// Where nothing was measured there is nothing that could be mixed up, and
@@ -309,7 +311,7 @@ func (l *Lab) chooseAccel(ctx context.Context, o Options, f *results.Folder, ui 
 	if err != nil {
 		return qemu.Accel{}, err
 	}
-	return qemu.ChooseAccel(ctx, l.Agent, o.Catalog.Build, func() (qemu.Config, func([]byte) bool) {
+	return qemu.ChooseAccel(ctx, l.Sender, o.Catalog.Build, func() (qemu.Config, func([]byte) bool) {
 		ui.Say("trying whether KVM boots a guest (10 s at most; remembered until the machine is rebooted)")
 		return o.Catalog.Probe()
 	}, transcript)

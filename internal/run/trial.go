@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"sweep/internal/agent"
@@ -38,7 +37,7 @@ const (
 func (b *bench) trial(ctx context.Context, t plan.Trial, duration time.Duration, f *results.Folder, prog Progress) (results.Trial, error) {
 	out := results.Trial{Started: time.Now().UTC(), Settings: b.settings}
 	rec := &recorder{folder: f, tape: tape.Tape{
-		Trial: t, Duration: duration, Driver: b.lab.clientDriver(), Shared: b.lab.Placement.Share == "cpu",
+		Trial: t, Duration: duration, Driver: b.driver, Shared: b.lab.Placement.Share == "cpu",
 		Expect: b.expect, Frames: b.frames, Caveats: b.caveats(),
 	}}
 	if err := rec.write(tape.Line{Begin: true}); err != nil {
@@ -159,12 +158,6 @@ func (l *Lab) caveats() []string {
 	return out
 }
 
-// clientDriver is the DPDK driver of the client's port.
-func (l *Lab) clientDriver() string {
-	_, port := l.Wire.Ports("")
-	return strings.TrimRight(port.Name, "0123456789")
-}
-
 // measure lets the guest send and reads everything that a trial is made of.
 func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longestWarmUp+rec.tape.Duration+talkDeadline, fmt.Errorf("no answer for %v", talkDeadline))
@@ -173,11 +166,11 @@ func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error
 	if _, err := b.see(ctx, rec, tape.Idle); err != nil {
 		return err
 	}
-	before, err := b.server.Forwarded(ctx)
+	before, err := b.between.forwarded(ctx)
 	if err != nil {
 		return err
 	}
-	machine, err := b.watchMachine(ctx)
+	machines, err := b.watchMachines(ctx)
 	if err != nil {
 		return err
 	}
@@ -187,7 +180,7 @@ func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error
 	if err := b.settle(ctx, rec); err != nil {
 		return err
 	}
-	if err := b.window(ctx, rec, machine, prog); err != nil {
+	if err := b.window(ctx, rec, machines, prog); err != nil {
 		return err
 	}
 	var counted tape.Counted
@@ -197,7 +190,7 @@ func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error
 	if err := b.drain(ctx, rec); err != nil {
 		return err
 	}
-	after, err := b.server.Forwarded(ctx)
+	after, err := b.between.forwarded(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,7 +198,7 @@ func (b *bench) measure(ctx context.Context, rec *recorder, prog Progress) error
 		Received: after.Received - before.Received, Sent: after.Sent - before.Sent, Dropped: after.Dropped - before.Dropped,
 	}
 	rec.tape.Counted = &counted
-	rec.tape.Stolen, rec.tape.Foreign, err = machine.end(ctx)
+	rec.tape.Stolen, rec.tape.Foreign, err = machines.end(ctx)
 	return err
 }
 
@@ -245,7 +238,7 @@ func (b *bench) settle(ctx context.Context, rec *recorder) error {
 }
 
 // window reads the counters for the duration of the window.
-func (b *bench) window(ctx context.Context, rec *recorder, m *machineWatch, prog Progress) error {
+func (b *bench) window(ctx context.Context, rec *recorder, m machineWatches, prog Progress) error {
 	down, err := b.linksDown(ctx)
 	if err != nil {
 		return err
@@ -354,7 +347,7 @@ func (b *bench) stand(ctx context.Context, each func(tape.Look) error) (*tape.Lo
 		switch {
 		case !l.Guest.Same(last.Guest) || !l.Wire.Same(last.Wire) || !l.Client.Same(last.Client):
 			still = 0
-		case !polled(last.Usage.Forwarder, l.Usage.Forwarder) || !polled(last.Usage.Client, l.Usage.Client):
+		case b.between.sees() && !polled(last.Usage.Forwarder, l.Usage.Forwarder) || !polled(last.Usage.Client, l.Usage.Client):
 			// It hasn't looked into its rings: they may be full.
 		default:
 			if still++; still == 2 {

@@ -30,6 +30,9 @@ type Catalog struct {
 	KernelSender string // what sends in the guest linux-kernel
 	Pace         uint64 // of the guest paced, in frames a second; 0: paced.DefaultRate
 	MemoryMiB    int    // of every guest; 0: guest.MemoryMiB
+
+	// NoTap is why no vhost-net can be had on the wire; nil where it can.
+	NoTap error
 }
 
 // Guest returns a guest by its name.
@@ -83,7 +86,7 @@ func (c Catalog) unikraftImage() string {
 func (c Catalog) Known() []plan.System {
 	known := plan.Known()
 	for _, name := range slices.Sorted(maps.Keys(c.Own)) {
-		known = append(known, plan.System{Guest: name, Attachment: "vhost-user"})
+		known = append(known, plan.System{Guest: name, Attachment: "vhost-user"}, plan.System{Guest: name, Attachment: "vhost-net"})
 	}
 	return known
 }
@@ -91,12 +94,14 @@ func (c Catalog) Known() []plan.System {
 // Missing says what a system lacks on the machine, and how to get it; nil
 // where it can run.
 func (c Catalog) Missing(ctx context.Context, a agent.Agent, s plan.System) error {
-	if s.Attachment == "vhost-net" {
-		return errors.New("this version of the kit has no vhost-net attachment yet; it will need /dev/vhost-net (sudo modprobe vhost_net) and macvtap")
-	}
 	g, ok := c.Guest(s.Guest)
 	if !ok {
 		return fmt.Errorf("there is no guest %s", s.Guest)
+	}
+	if s.Attachment == "vhost-net" {
+		if err := c.vhostNet(ctx, a, g); err != nil {
+			return err
+		}
 	}
 	for _, program := range []string{"dpdk-testpmd", "qemu-system-x86_64"} {
 		if err := a.Find(ctx, program); err != nil {
@@ -120,6 +125,20 @@ func (c Catalog) Missing(ctx context.Context, a agent.Agent, s plan.System) erro
 	default:
 		return fmt.Errorf("its image is not whole (%w); ./prepare.sh builds it", err)
 	}
+}
+
+// vhostNet says what a guest lacks on vhost-net on the machine.
+func (c Catalog) vhostNet(ctx context.Context, a agent.Agent, g guest.Guest) error {
+	if _, process := g.(guest.Process); process {
+		return errors.New("it is no virtual machine, and connects to vhost-user ports only")
+	}
+	if c.NoTap != nil {
+		return c.NoTap
+	}
+	if err := a.Find(ctx, "/dev/vhost-net"); err != nil {
+		return fmt.Errorf("vhost-net needs the kernel's: %w; sudo modprobe vhost_net, as a user who may open it", err)
+	}
+	return nil
 }
 
 // Split parts systems into those that can run on the machine and those that

@@ -15,6 +15,10 @@ type Placement struct {
 	Client    int   `json:"client"`
 	House     []int `json:"house"` // consoles, QEMU's other threads, the kit itself
 
+	// ClientHouse are the CPUs for the rest on the machine with the client,
+	// where that is another one.
+	ClientHouse []int `json:"client_house,omitempty"`
+
 	// Share is what pollers have to share: "" nothing, "core" the two
 	// hardware threads of a core, "cpu" a CPU.
 	Share string `json:"share"`

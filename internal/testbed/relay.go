@@ -47,7 +47,7 @@ func (Relayed) sockets(dir string) (near, far string) {
 }
 
 // Ports implements [Wire]: the same two ends as without a relay.
-func (r Relayed) Ports(dir string) (server, client testpmd.Vdev) {
+func (r Relayed) Ports(dir string) (server, client testpmd.Device) {
 	near, far := r.sockets(dir)
 	return r.end(0, "server", near), r.end(0, "client", far)
 }

@@ -12,6 +12,7 @@ import (
 	"sweep/internal/console"
 	"sweep/internal/testpmd"
 	"sweep/sizes"
+	"sweep/vhost"
 )
 
 // Wire is what joins the forwarder's second port to the client's port.
@@ -22,7 +23,7 @@ type Wire interface {
 	Path() sizes.Path
 	// Ports are the two ends, for the forwarder and for the client. Sockets
 	// are made in dir.
-	Ports(dir string) (server, client testpmd.Vdev)
+	Ports(dir string) (server, client testpmd.Device)
 	// Holder is the command of a process that the wire lives and dies with,
 	// and which says wireIsUp when it is there; nil where there is none.
 	Holder() []string
@@ -31,28 +32,96 @@ type Wire interface {
 	Enter(holder string) []string
 }
 
+// Tappable is a wire whose near end is an interface of the kernel's, over which
+// a macvtap can stand.
+type Tappable interface {
+	Wire
+	// Tap makes the tap, with the guest's address, over the wire of a holder
+	// with this pid.
+	Tap(ctx context.Context, sender agent.Agent, holder, mac string) (vhost.Tap, error)
+}
+
+// Ends are the agents of the machines at a wire's two ends: one and the same
+// for a wire within a machine.
+type Ends struct {
+	Sender   agent.Agent // of the machine with the guest
+	Receiver agent.Agent // of the machine that counts
+}
+
+// Two says whether the two are different machines.
+func (e Ends) Two() bool { return e.Sender != e.Receiver }
+
 // wireIsUp is what a holder prints.
 const wireIsUp = "wire-is-up"
 
-// Up makes a wire ready and returns what goes before the commands of the
-// processes that use it. What was started ends with the agent, or by down.
-func Up(ctx context.Context, a agent.Agent, w Wire, transcript io.Writer) (enter []string, down func(context.Context) error, err error) {
-	holder := w.Holder()
-	if holder == nil {
-		return nil, func(context.Context) error { return nil }, nil
+// Joined is a wire that is up.
+type Joined struct {
+	Enter []string  // goes before the commands of the processes that use it
+	Tap   vhost.Tap // for an attachment that needs one
+	down  []func(context.Context) error
+}
+
+// Down takes down what was made for the wire. What is left ends with the agents.
+func (j *Joined) Down(ctx context.Context) error {
+	var errs []error
+	for i := len(j.down) - 1; i >= 0; i-- {
+		errs = append(errs, j.down[i](ctx))
 	}
-	proc, err := a.Start(ctx, agent.Spec{Name: "wire", Argv: holder})
+	return errors.Join(errs...)
+}
+
+// Up makes a wire ready for an attachment; mac is the guest's address, which a
+// tap must have.
+func Up(ctx context.Context, e Ends, w Wire, attachment, mac string, transcript io.Writer) (_ *Joined, err error) {
+	j := &Joined{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.Down(context.WithoutCancel(ctx)))
+		}
+	}()
+	holder, err := j.hold(ctx, e.Sender, w, transcript)
+	if err != nil || attachment != "vhost-net" {
+		return j, err
+	}
+	t, ok := w.(Tappable)
+	if !ok {
+		return nil, NoTap(w)
+	}
+	j.Tap, err = t.Tap(ctx, e.Sender, holder, mac)
+	return j, err
+}
+
+// NoTap says why there can be no vhost-net on a wire; nil where there can.
+func NoTap(w Wire) error {
+	if _, ok := w.(Tappable); !ok {
+		return fmt.Errorf("vhost-net sends through an interface of the kernel's, which the wire %s does not have; --wire veth does", w.Name())
+	}
+	if v, ok := w.(Veth); ok && v.Rootless {
+		return errRootless
+	}
+	return nil
+}
+
+// hold starts the process that a wire lives and dies with, and returns its pid.
+func (j *Joined) hold(ctx context.Context, a agent.Agent, w Wire, transcript io.Writer) (pid string, err error) {
+	argv := w.Holder()
+	if argv == nil {
+		return "", nil
+	}
+	proc, err := a.Start(ctx, agent.Spec{Name: "wire", Argv: argv})
 	if err != nil {
-		return nil, nil, err
+		return "", err
 	}
-	down = func(ctx context.Context) error { return agent.End(ctx, proc) }
+	j.down = append(j.down, func(ctx context.Context) error { return agent.End(ctx, proc) })
 	con := console.New("wire", proc, transcript)
 	if _, err := con.Wait(ctx, 0, "the "+w.Name()+" wire", func(text []byte) bool {
 		return strings.Contains(string(text), wireIsUp)
 	}); err != nil {
-		return nil, nil, errors.Join(err, down(context.WithoutCancel(ctx)))
+		return "", err
 	}
-	return w.Enter(strconv.Itoa(proc.Identity().PID)), down, nil
+	pid = strconv.Itoa(proc.Identity().PID)
+	j.Enter = w.Enter(pid)
+	return pid, nil
 }
 
 // Wires are the names that NewWire takes.
@@ -87,14 +156,14 @@ func (Memif) Holder() []string      { return nil }
 func (Memif) Enter(string) []string { return nil }
 
 // Ports implements [Wire].
-func (m Memif) Ports(dir string) (server, client testpmd.Vdev) {
+func (m Memif) Ports(dir string) (server, client testpmd.Device) {
 	socket := dir + "/memif.sock"
 	return m.end(0, "server", socket), m.end(0, "client", socket)
 }
 
 // end is a process's device with this number, at one end of a socket.
-func (m Memif) end(number int, role, socket string) testpmd.Vdev {
-	v := testpmd.Vdev{Name: "net_memif" + strconv.Itoa(number), Args: []testpmd.Arg{
+func (m Memif) end(number int, role, socket string) testpmd.Device {
+	v := testpmd.Device{Name: "net_memif" + strconv.Itoa(number), Args: []testpmd.Arg{
 		{Key: "role", Value: role},
 		{Key: "socket", Value: socket},
 		// A socket in the file system is ours alone and goes with its
@@ -105,51 +174,4 @@ func (m Memif) end(number int, role, socket string) testpmd.Vdev {
 		v.Args = append(v.Args, testpmd.Arg{Key: "rsize", Value: strconv.Itoa(m.RingExp)})
 	}
 	return v
-}
-
-// Veth is a pair of the kernel's virtual Ethernet ends in a network namespace
-// of the run's own, which nothing can be routed out of; DPDK speaks to them
-// through packet sockets (net_af_packet). It is slow, and it is the kernel's:
-// what a NIC with a kernel driver would be.
-type Veth struct {
-	// Rootless makes the namespace inside a user namespace, which needs no
-	// root where the kernel allows it.
-	Rootless bool
-}
-
-func (Veth) Name() string     { return "veth" }
-func (Veth) Path() sizes.Path { return sizes.Path{Max: maxLab} }
-
-func (Veth) Ports(string) (server, client testpmd.Vdev) {
-	end := func(iface string) testpmd.Vdev {
-		return testpmd.Vdev{Name: "net_af_packet0", Args: []testpmd.Arg{{Key: "iface", Value: iface}}}
-	}
-	return end("sweep0"), end("sweep1")
-}
-
-// Holder implements [Wire].
-func (v Veth) Holder() []string {
-	// No IPv6: its router solicitations would be counted as frames.
-	const script = `set -e
-ip link add sweep0 type veth peer name sweep1
-for end in sweep0 sweep1; do
-	echo 1 >/proc/sys/net/ipv6/conf/$end/disable_ipv6 2>/dev/null || ip link set $end addrgenmode none
-	ip link set $end up
-done
-echo ` + wireIsUp + `
-exec sleep infinity`
-	argv := []string{"unshare", "--net"}
-	if v.Rootless {
-		argv = append(argv, "--user", "--map-root-user")
-	}
-	return append(argv, "sh", "-c", script)
-}
-
-// Enter implements [Wire].
-func (v Veth) Enter(holder string) []string {
-	argv := []string{"nsenter", "--target", holder, "--net"}
-	if v.Rootless {
-		argv = append(argv, "--user", "--preserve-credentials")
-	}
-	return argv
 }

@@ -2,6 +2,7 @@ package testpmd
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,10 +18,12 @@ type Config struct {
 	// from others on the machine (--file-prefix).
 	Name string
 
-	// Ports are the virtual devices, in the order of their port numbers.
-	Ports []Vdev
+	// Ports are the devices, virtual ones or NICs. DPDK numbers NICs first,
+	// whatever their order here: see [Config.Numbers].
+	Ports []Device
 
-	// MemoryMiB is how much memory EAL takes (-m), from ordinary pages.
+	// MemoryMiB is how much memory EAL takes (-m): from ordinary pages, or
+	// from hugepages where a port is a NIC, whose memory must not move.
 	MemoryMiB int
 
 	// Mbufs is the size of the packet pool (--total-num-mbufs).
@@ -56,34 +59,81 @@ type Host struct {
 	Slice time.Duration
 }
 
-// Vdev is a virtual device of DPDK's: a driver's instance and its parameters.
-type Vdev struct {
-	Name string // driver and number, such as net_vhost0
+// Device is a virtual device of DPDK's, a driver's instance and its parameters,
+// or a NIC.
+type Device struct {
+	Name string // driver and number, such as net_vhost0, or a PCI address, such as 0000:3b:00.0
 	Args []Arg
+
+	NIC bool // Name is a PCI address
+	// IOVA is the kind of address that a NIC is told (--iova-mode): "pa" or
+	// "va"; EAL's own choice where empty.
+	IOVA string
 }
 
-// Arg is a parameter of a Vdev.
+// Arg is a parameter of a Device.
 type Arg struct{ Key, Value string }
 
-func (v Vdev) String() string {
+func (d Device) String() string {
 	var b strings.Builder
-	b.WriteString(v.Name)
-	for _, a := range v.Args {
+	b.WriteString(d.Name)
+	for _, a := range d.Args {
 		fmt.Fprintf(&b, ",%s=%s", a.Key, a.Value)
 	}
 	return b.String()
 }
 
+// hasNIC says whether a port is a NIC.
+func (c Config) hasNIC() bool {
+	return slices.ContainsFunc(c.Ports, func(d Device) bool { return d.NIC })
+}
+
+// Numbers are the port numbers of the ports, in the order of Ports: EAL probes
+// the bus of PCI before that of virtual devices.
+func (c Config) Numbers() []int {
+	out := make([]int, len(c.Ports))
+	next := 0
+	for _, nic := range []bool{true, false} {
+		for i, d := range c.Ports {
+			if d.NIC == nic {
+				out[i] = next
+				next++
+			}
+		}
+	}
+	return out
+}
+
+// memory are EAL's arguments about memory and buses.
+func (c Config) memory() []string {
+	if !c.hasNIC() {
+		// Ordinary pages, no PCI devices, no files of a shared configuration:
+		// a lab needs no root and no set-up.
+		return []string{"--no-huge", "-m", strconv.Itoa(c.MemoryMiB), "--no-pci", "--no-shconf"}
+	}
+	// No files in a hugetlbfs, which need not be mounted then, and which a
+	// testpmd that is killed would leave full.
+	argv := []string{"--in-memory", "-m", strconv.Itoa(c.MemoryMiB)}
+	for _, d := range c.Ports {
+		if d.IOVA != "" {
+			return append(argv, "--iova-mode="+d.IOVA)
+		}
+	}
+	return argv
+}
+
 // Spec is the process to start.
 func (c Config) Spec(h Host) agent.Spec {
 	argv := append([]string(nil), h.Wrap...)
-	argv = append(argv, "dpdk-testpmd", "--lcores", h.lcores(),
-		// Ordinary pages, no PCI devices, no files of a shared
-		// configuration: a lab needs no root and no set-up.
-		"--no-huge", "-m", strconv.Itoa(c.MemoryMiB), "--no-pci", "--no-shconf",
-		"--file-prefix", c.prefix())
-	for _, v := range c.Ports {
-		argv = append(argv, "--vdev", v.String())
+	argv = append(argv, "dpdk-testpmd", "--lcores", h.lcores())
+	argv = append(argv, c.memory()...)
+	argv = append(argv, "--file-prefix", c.prefix())
+	for _, d := range c.Ports {
+		if d.NIC {
+			argv = append(argv, "-a", d.String())
+		} else {
+			argv = append(argv, "--vdev", d.String())
+		}
 	}
 	argv = append(argv, "--", "--interactive",
 		// A port whose peer isn't there yet has no link: testpmd would wait

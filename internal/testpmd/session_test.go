@@ -143,7 +143,7 @@ func TestReadStatsTriesAgain(t *testing.T) {
 func TestSpec(t *testing.T) {
 	c := Config{
 		Name: "server", MemoryMiB: 256, Mbufs: 16384, Descriptors: 512, Burst: 64, Forward: "rxonly",
-		Ports: []Vdev{{Name: "net_vhost0", Args: []Arg{{"iface", "/d/s"}, {"queues", "1"}}}, {Name: "net_null0"}},
+		Ports: []Device{{Name: "net_vhost0", Args: []Arg{{"iface", "/d/s"}, {"queues", "1"}}}, {Name: "net_null0"}},
 	}
 	spec := c.Spec(Host{Wrap: []string{"nsenter", "--net"}, Dir: "/d", Main: []int{0, 2}, Worker: []int{1}, Slice: time.Millisecond})
 	want := "nsenter --net dpdk-testpmd --lcores 0@(0,2),1@1 --no-huge -m 256 --no-pci --no-shconf --file-prefix sweep-server" +
