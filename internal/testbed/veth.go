@@ -73,9 +73,9 @@ var errRootless = errors.New("vhost-net needs root on the wire veth, because a t
 // Tap implements [Tappable]: a macvtap over the wire's near end, in the wire's
 // namespace, which it lives and dies with. Its character device is the whole
 // machine's.
-func (v Veth) Tap(ctx context.Context, a agent.Agent, holder, mac string) (vhost.Tap, error) {
+func (v Veth) Tap(ctx context.Context, a agent.Agent, holder, mac string) (t vhost.Tap, down func(context.Context) error, err error) {
 	if v.Rootless {
-		return vhost.Tap{}, errRootless
+		return t, nil, errRootless
 	}
 	// A device's node is called by the number of its interface, and numbers are
 	// the namespace's: it could be that of an interface of the machine's. So
@@ -92,7 +92,7 @@ echo "tap-is-up $node."`
 	argv := append(v.Enter(holder), "unshare", "--mount", "sh", "-c", script, "sh", mac)
 	proc, err := a.Start(ctx, agent.Spec{Name: "tap", Argv: argv})
 	if err != nil {
-		return vhost.Tap{}, err
+		return t, nil, err
 	}
 	con := console.New("tap", proc, io.Discard)
 	text, err := con.Wait(ctx, 0, "the macvtap", func(text []byte) bool {
@@ -100,9 +100,10 @@ echo "tap-is-up $node."`
 		return ok && bytes.Contains(said, []byte("."))
 	})
 	if err != nil {
-		return vhost.Tap{}, fmt.Errorf("make a macvtap over %s: %w", vethNear, err)
+		return t, nil, fmt.Errorf("make a macvtap over %s: %w", vethNear, err)
 	}
 	_, node, _ := strings.Cut(string(text), "tap-is-up ")
 	node, _, _ = strings.Cut(node, ".")
-	return vhost.Tap{Device: node, Name: vethTap, Over: vethNear, Table: "/proc/" + holder + "/net/dev"}, nil
+	t = vhost.Tap{Device: node, Name: vethTap, Over: vethNear, Table: "/proc/" + holder + "/net/dev"}
+	return t, func(context.Context) error { return nil }, nil // it goes with the holder
 }

@@ -37,8 +37,16 @@ type Wire interface {
 type Tappable interface {
 	Wire
 	// Tap makes the tap, with the guest's address, over the wire of a holder
-	// with this pid.
-	Tap(ctx context.Context, sender agent.Agent, holder, mac string) (vhost.Tap, error)
+	// with this pid; down takes it away again.
+	Tap(ctx context.Context, sender agent.Agent, holder, mac string) (t vhost.Tap, down func(context.Context) error, err error)
+}
+
+// Leased is a wire whose ends must be had for each attachment in another way.
+type Leased interface {
+	Wire
+	// Lease makes the ends what the attachment needs. They stay so until
+	// another needs something else, or the agents are closed.
+	Lease(ctx context.Context, e Ends, attachment string) error
 }
 
 // Ends are the agents of the machines at a wire's two ends: one and the same
@@ -79,6 +87,11 @@ func Up(ctx context.Context, e Ends, w Wire, attachment, mac string, transcript 
 			err = errors.Join(err, j.Down(context.WithoutCancel(ctx)))
 		}
 	}()
+	if l, ok := w.(Leased); ok {
+		if err := l.Lease(ctx, e, attachment); err != nil {
+			return nil, err
+		}
+	}
 	holder, err := j.hold(ctx, e.Sender, w, transcript)
 	if err != nil || attachment != "vhost-net" {
 		return j, err
@@ -87,8 +100,13 @@ func Up(ctx context.Context, e Ends, w Wire, attachment, mac string, transcript 
 	if !ok {
 		return nil, NoTap(w)
 	}
-	j.Tap, err = t.Tap(ctx, e.Sender, holder, mac)
-	return j, err
+	tap, down, err := t.Tap(ctx, e.Sender, holder, mac)
+	if err != nil {
+		return nil, err
+	}
+	j.Tap = tap
+	j.down = append(j.down, down)
+	return j, nil
 }
 
 // NoTap says why there can be no vhost-net on a wire; nil where there can.
