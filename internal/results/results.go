@@ -29,9 +29,13 @@ type Run struct {
 	Accel     string            `json:"accel"` // "kvm" or "tcg"
 	AccelWhy  string            `json:"accel_why"`
 	Placement testbed.Placement `json:"placement"`
-	Images    map[string]Image  `json:"images"` // of the guests, by their names
-	Machine   Machine           `json:"machine"`
-	Warnings  []string          `json:"warnings,omitempty"` // about every point
+	Images    map[string]Image  `json:"images"`  // of the guests, by their names
+	Machine   Machine           `json:"machine"` // that with forwarder and guest
+	// Receiver is the machine with the client, where that is another one, and
+	// Testbed what joins the two; nil in a lab.
+	Receiver *Machine `json:"receiver,omitempty"`
+	Testbed  *Testbed `json:"testbed,omitempty"`
+	Warnings []string `json:"warnings,omitempty"` // about every point
 	// Imported is what the run was made from where this kit did not measure
 	// it, such as "the published data of Figure 19". Such a run has no
 	// machine, its trials no readings and no ledger.
@@ -74,6 +78,23 @@ type Machine struct {
 	Hugepages string `json:"hugepages"` // reserved and their size, such as "0 x 2048 kB"
 
 	Load string `json:"load"` // /proc/loadavg before the run
+}
+
+// Testbed is the hardware between two machines.
+type Testbed struct {
+	LinkBps  float64 `json:"link_bps"` // of the cable, in bits a second; 0 where it isn't known
+	Sender   NIC     `json:"sender"`
+	Receiver NIC     `json:"receiver"`
+}
+
+// NIC is a network card as a run found it.
+type NIC struct {
+	PCI          string `json:"pci"`
+	ID           string `json:"id"` // vendor and device, such as 8086:10fb
+	KernelDriver string `json:"kernel_driver"`
+	DPDKDriver   string `json:"dpdk_driver"`
+	Firmware     string `json:"firmware,omitempty"`
+	Node         int    `json:"numa_node"` // -1 where the machine doesn't say
 }
 
 // Trial is one trial as it ended: a line of trials.jsonl.

@@ -68,12 +68,15 @@ func orNothing(s string) string {
 // flat are the values of what must not change between two parts of a run, by
 // their names in run.json.
 func flat(r Run) map[string]string {
-	r.Machine.Load = "" // it may be another
-	// A kernel keeps some pages more or less to itself from one boot to the next.
-	r.Machine.MemoryKB = (r.Machine.MemoryKB + 32<<10) >> 16
+	r.Machine = r.Machine.lasting()
+	if r.Receiver != nil {
+		there := r.Receiver.lasting()
+		r.Receiver = &there
+	}
 	out := map[string]string{}
 	for name, v := range map[string]any{
 		"kit": r.Kit, "plan": r.Plan, "accel": r.Accel, "placement": r.Placement, "images": r.Images, "machine": r.Machine,
+		"receiver": r.Receiver, "testbed": r.Testbed,
 	} {
 		b, err := json.Marshal(v)
 		if err != nil {
@@ -85,6 +88,14 @@ func flat(r Run) map[string]string {
 		}
 	}
 	return out
+}
+
+// lasting is what of a machine is the same at its next boot: the load may be
+// another, and a kernel keeps some pages more or less to itself.
+func (m Machine) lasting() Machine {
+	m.Load = ""
+	m.MemoryKB = (m.MemoryKB + 32<<10) >> 16
+	return m
 }
 
 func flatten(out map[string]string, name string, v any) {

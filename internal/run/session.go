@@ -20,13 +20,14 @@ import (
 	"sweep/internal/verdict"
 )
 
-// Options are what a run on this machine is told.
+// Options are what a run is told.
 type Options struct {
 	Version string   // the kit's
 	Command []string // as it was typed
 	Catalog systems.Catalog
 	Plan    plan.Plan // without Systems: every one that can run
 	Wire    testbed.Wire
+	Site    Site   // nil: this machine, as a lab
 	Results string // the folder to make
 	Resume  bool   // go on with the run in Results, which must be this one
 }
@@ -57,14 +58,14 @@ type UI interface {
 
 // choose settles which systems a plan has: those it names, all of which must
 // be able to run, or else all that can.
-func choose(ctx context.Context, a agent.Agent, o Options) (plan.Plan, []results.Skipped, error) {
+func choose(ctx context.Context, m systems.Machines, o Options) (plan.Plan, []results.Skipped, error) {
 	p := o.Plan
 	named := len(p.Systems) > 0
 	all := p.Systems
 	if !named {
 		all = o.Catalog.Known()
 	}
-	can, skipped := o.Catalog.Split(ctx, a, all)
+	can, skipped := o.Catalog.Split(ctx, m, all)
 	if len(can) == 0 || named && len(skipped) > 0 {
 		return p, skipped, &ErrNothing{skipped}
 	}
@@ -111,7 +112,7 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 	p := o.Plan
 	var skipped []results.Skipped
 	if len(p.Systems) == 0 {
-		p.Systems, skipped = o.Catalog.Split(ctx, a, o.Catalog.Known())
+		p.Systems, skipped = o.Catalog.Split(ctx, systems.OneMachine(a), o.Catalog.Known())
 	}
 	topology, err := testbed.ReadTopology(ctx, a)
 	if err != nil {
@@ -123,7 +124,7 @@ func DryRun(ctx context.Context, o Options) (*Lab, plan.Plan, []results.Skipped,
 	}
 	for _, s := range p.Systems {
 		if _, ok := o.Catalog.Guest(s.Guest); !ok || s.Attachment == "vhost-net" && o.Catalog.NoTap != nil {
-			return nil, p, nil, &ErrNothing{[]results.Skipped{{System: s, Why: o.Catalog.Missing(ctx, a, s).Error()}}}
+			return nil, p, nil, &ErrNothing{[]results.Skipped{{System: s, Why: o.Catalog.Missing(ctx, systems.OneMachine(a), s).Error()}}}
 		}
 	}
 	// Whether KVM works is known only once a machine was booted with it.
@@ -179,24 +180,25 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 		err = errors.Join(err, a.Close(end))
 	}()
 
-	p, skipped, err := choose(ctx, a, o)
+	at, err := o.site().Take(ctx, a, journal, ui)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		err = errors.Join(err, at.Close(end))
+	}()
+	p, skipped, err := choose(ctx, systems.Machines{Here: a, Sender: at.Sender, Receiver: at.Receiver}, o)
 	if err != nil {
 		return err
 	}
 	for _, line := range results.NotRun(skipped) {
 		ui.Say("not run: " + line)
 	}
-	topology, err := testbed.ReadTopology(ctx, a)
-	if err != nil {
-		return err
-	}
-	place, err := testbed.Place(topology)
-	if err != nil {
-		return err
-	}
 	record := results.Run{
 		Kit: o.Version, Command: o.Command, Started: time.Now().UTC(),
-		Plan: p, Skipped: skipped, Placement: place,
+		Plan: p, Skipped: skipped, Placement: at.Placement, Testbed: at.Record,
 	}
 	if record.Images, err = images(ctx, a, o.Catalog, p); err != nil {
 		return err
@@ -214,10 +216,14 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	defer func() { err = errors.Join(err, f.Close()) }()
 	ui.Say("results go to " + o.Results)
 
-	lab := &Lab{Ends: testbed.Ends{Sender: a, Receiver: a}, Placement: place, Wire: o.Wire, Guests: guests(o.Catalog, p)}
+	lab := &Lab{Ends: at.Ends, Placement: at.Placement, Wire: o.Wire}
+	if lab.Guests, err = bring(ctx, at.Sender, guests(o.Catalog, p)); err != nil {
+		return err
+	}
 	if record.Warnings, err = lab.ForeignPollers(ctx); err != nil {
 		return err
 	}
+	record.Warnings = append(at.Warnings, record.Warnings...)
 	for _, w := range record.Warnings {
 		ui.Warn(w)
 	}
@@ -280,6 +286,13 @@ func (s *session) describe(ctx context.Context) (err error) {
 	if s.record.Machine, err = Machine(ctx, s.lab.Sender); err != nil {
 		return err
 	}
+	if s.lab.Two() {
+		there, err := Machine(ctx, s.lab.Receiver)
+		if err != nil {
+			return err
+		}
+		s.record.Receiver = &there
+	}
 	// Where nothing was measured there is nothing that could be mixed up, and
 	// the machine may not even have been looked at.
 	if s.was == nil || len(s.folder.Trials()) == 0 {
@@ -313,7 +326,12 @@ func (l *Lab) chooseAccel(ctx context.Context, o Options, f *results.Folder, ui 
 	}
 	return qemu.ChooseAccel(ctx, l.Sender, o.Catalog.Build, func() (qemu.Config, func([]byte) bool) {
 		ui.Say("trying whether KVM boots a guest (10 s at most; remembered until the machine is rebooted)")
-		return o.Catalog.Probe()
+		vm, booted := o.Catalog.Probe()
+		// Where it can't be brought there, its boot says so.
+		if there, err := bringVM(ctx, l.Sender, vm); err == nil {
+			vm = there
+		}
+		return vm, booted
 	}, transcript)
 }
 

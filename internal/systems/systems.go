@@ -91,27 +91,38 @@ func (c Catalog) Known() []plan.System {
 	return known
 }
 
-// Missing says what a system lacks on the machine, and how to get it; nil
+// Machines are those of a run.
+type Machines struct {
+	Here     agent.Agent // where the images are
+	Sender   agent.Agent // where forwarder and guest run
+	Receiver agent.Agent // where the client runs
+}
+
+// OneMachine is a lab.
+func OneMachine(a agent.Agent) Machines { return Machines{a, a, a} }
+
+// Missing says what a system lacks on the machines, and how to get it; nil
 // where it can run.
-func (c Catalog) Missing(ctx context.Context, a agent.Agent, s plan.System) error {
+func (c Catalog) Missing(ctx context.Context, m Machines, s plan.System) error {
 	g, ok := c.Guest(s.Guest)
 	if !ok {
 		return fmt.Errorf("there is no guest %s", s.Guest)
 	}
 	if s.Attachment == "vhost-net" {
-		if err := c.vhostNet(ctx, a, g); err != nil {
+		if err := c.vhostNet(ctx, m.Sender, g); err != nil {
 			return err
 		}
 	}
-	for _, program := range []string{"dpdk-testpmd", "qemu-system-x86_64"} {
-		if err := a.Find(ctx, program); err != nil {
-			return err
-		}
+	if err := m.Sender.Find(ctx, "dpdk-testpmd", "qemu-system-x86_64"); err != nil {
+		return err
+	}
+	if err := m.Receiver.Find(ctx, "dpdk-testpmd"); err != nil {
+		return err
 	}
 	vm := g.VM()
-	err := a.Find(ctx, vm.Kernel)
+	err := m.Here.Find(ctx, vm.Kernel)
 	if err == nil && vm.Initrd != "" {
-		err = a.Find(ctx, vm.Initrd)
+		err = m.Here.Find(ctx, vm.Initrd)
 	}
 	switch {
 	case err == nil:
@@ -141,11 +152,11 @@ func (c Catalog) vhostNet(ctx context.Context, a agent.Agent, g guest.Guest) err
 	return nil
 }
 
-// Split parts systems into those that can run on the machine and those that
+// Split parts systems into those that can run on the machines and those that
 // can't, with the reason.
-func (c Catalog) Split(ctx context.Context, a agent.Agent, all []plan.System) (can []plan.System, skipped []results.Skipped) {
+func (c Catalog) Split(ctx context.Context, m Machines, all []plan.System) (can []plan.System, skipped []results.Skipped) {
 	for _, s := range all {
-		if err := c.Missing(ctx, a, s); err != nil {
+		if err := c.Missing(ctx, m, s); err != nil {
 			skipped = append(skipped, results.Skipped{System: s, Why: err.Error()})
 		} else {
 			can = append(can, s)

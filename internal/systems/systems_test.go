@@ -59,22 +59,22 @@ func TestMissing(t *testing.T) {
 		{user("freebsd"), "there is no guest freebsd"},
 		{plan.System{Guest: "bare", Attachment: "vhost-net"}, "vhost-net"},
 	} {
-		err := c.Missing(t.Context(), a, tt.system)
+		err := c.Missing(t.Context(), OneMachine(a), tt.system)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v; want %q", tt.system, err, tt.want)
 		}
 	}
 	// An image that was named and has gone since is no advice to build one.
 	c.Unikraft = image + ".gone"
-	if err := c.Missing(t.Context(), a, user("unikraft")); err == nil || !strings.Contains(err.Error(), "bare.elf.gone") {
+	if err := c.Missing(t.Context(), OneMachine(a), user("unikraft")); err == nil || !strings.Contains(err.Error(), "bare.elf.gone") {
 		t.Errorf("a Unikraft image that is gone: %v", err)
 	}
-	can, skipped := c.Split(t.Context(), a, []plan.System{user("freebsd"), user("bare"), user("gone"), user("mine")})
+	can, skipped := c.Split(t.Context(), OneMachine(a), []plan.System{user("freebsd"), user("bare"), user("gone"), user("mine")})
 	if !slices.Equal(can, []plan.System{user("bare"), user("mine")}) || len(skipped) != 2 || skipped[0].System != user("freebsd") {
 		t.Errorf("Split = %v, %v", can, skipped)
 	}
 	fakePath(t, "dpdk-testpmd")
-	if err := c.Missing(t.Context(), a, user("bare")); err == nil || !strings.Contains(err.Error(), "qemu-system-x86_64") {
+	if err := c.Missing(t.Context(), OneMachine(a), user("bare")); err == nil || !strings.Contains(err.Error(), "qemu-system-x86_64") {
 		t.Errorf("without QEMU: %v", err)
 	}
 }
