@@ -37,7 +37,11 @@ func Dial(ctx context.Context, o Options) (*Host, error) {
 	s.said.reset() // what is said from now on is about the connection's end
 	go func() {
 		<-s.line.dead
-		if !errors.Is(s.line.err, errClosed) { // else Close ends it
+		switch {
+		case errors.Is(s.line.err, errClosed): // Close ends it
+		case errors.As(s.line.err, new(silentError)):
+			s.kill() // nobody hears that its input ends
+		default:
 			s.end(context.Background())
 		}
 		<-s.gone

@@ -60,7 +60,7 @@ type reason struct {
 // stands before what is general.
 func reasons() []reason {
 	return []reason{
-		{"ssh-config", `bad configuration option|terminating, \d+ bad configuration|can't open user configuration file|bad owner or permissions on .*config`,
+		{"ssh-config", `bad configuration option|terminating, \d+ bad configuration|can't open user config|bad owner or permissions on .*config`,
 			"ssh does not take its configuration", "a file of it is missing, or a line in it is wrong or of a newer ssh",
 			"correct it until this works: ssh FILEDEST true"},
 		{"name-invalid", `(?:hostname|remote username|username) contains invalid characters`,
@@ -70,7 +70,7 @@ func reasons() []reason {
 			"correct the name, or give it a Host block with HostName in ~/.ssh/config"},
 		{"refused", `connection refused`,
 			"DEST refuses the connection", "no sshd listens there at that port, or a firewall refuses it",
-			"start sshd there (systemctl start ssh), or give the port: ssh://DEST:PORT, or Port in ~/.ssh/config"},
+			"start sshd there (systemctl start ssh), or give the port: ssh://USER@HOST:PORT, or Port in ~/.ssh/config"},
 		{"unreachable", `no route to host|network is unreachable|(?:connection|operation) timed out|connect to (?:host|address) .* timed out`,
 			"DEST can't be reached", "it is off, its address is wrong, or a firewall or a missing VPN lies between",
 			"see that this works: ssh FILEDEST true"},
@@ -102,6 +102,8 @@ func reasons() []reason {
 			"DEST has no sudo", "it is not installed, or not on the PATH of a shell that ssh starts", "connect as root and leave sudo out"},
 		{"program-missing", regexp.QuoteMeta(markLacks) + ` (\S+)`,
 			"DEST has no $1", "the script that brings the binary needs it, and a shell that ssh starts finds it nowhere on its PATH", "install the package coreutils there"},
+		{"journal", `sweep: journal: (.*)`,
+			"the agent on DEST has no journal", "$1", "let the user write to ~/.local/state there, or give it a home: nothing is changed without a way back"},
 		{"no-space", `no space left on device|disk quota exceeded`,
 			"there is no room on DEST", "the disk, or the user's share of it, is full where the binary goes (~/.cache/sweep)", "make 30 MB of room there (df -h ~)"},
 		{"read-only", `read-only file system`,
@@ -116,8 +118,6 @@ func reasons() []reason {
 			"give the user a home, or set XDG_CACHE_HOME for it in /etc/environment there to a folder that it may write to"},
 		{"no-shell", `account is currently not available|this service allows sftp connections only|shell request failed|exec request failed`,
 			"DEST runs no command for this user", "its shell is nologin, or sshd allows it something else only", "use a user with a shell there"},
-		{"journal", `sweep: journal: (.*)`,
-			"the agent on DEST has no journal", "$1", "let the user write to ~/.local/state there, or give it a home: nothing is changed without a way back"},
 		{"busy", `kex_exchange_identification|connection reset by peer|exceeded maxstartups`,
 			"DEST broke off at once", "its sshd is busy (MaxStartups) or does not let this address in, what listens there is no sshd, or the jump host or ProxyCommand failed",
 			"see that this works: ssh FILEDEST true"},
@@ -176,12 +176,13 @@ func explain(dest string, e ended) *Failure {
 	}, nil)
 }
 
-// lastLines are the last n lines that are not blank, without the script's own.
+// lastLines are the last n lines that are not blank, without the script's own:
+// the sentence says those.
 func lastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && line != markWant && line != markHave {
+		if line != "" && !strings.HasPrefix(line, "sweep-script: ") {
 			lines = append(lines, line)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,12 +22,36 @@ import (
 	"sweep/internal/agent/agenttest"
 )
 
-// The test binary is its own child (see agent.RunChild).
+// The test binary is its own child (see agent.RunChild), and what Dial brings.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == agent.ChildCommand {
 		agent.RunChild()
 	}
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		serveHere(len(os.Args) > 2 && os.Args[2] == "--clean")
+	}
 	os.Exit(m.Run())
+}
+
+func serveHere(clean bool) {
+	err := func() error {
+		if clean {
+			undone, err := agent.Undo(agent.JournalDir())
+			return errors.Join(err, PrintUndone(os.Stdout, undone))
+		}
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		j, err := agent.OpenJournal(agent.JournalDir(), "")
+		if err != nil {
+			return err
+		}
+		return Serve(ctx, os.Stdin, os.Stdout, agent.NewLocal(j), Serving{})
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // pair is both sides of a connection.
