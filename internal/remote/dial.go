@@ -63,7 +63,7 @@ func Clean(ctx context.Context, o Options) ([]agent.Undone, error) {
 	var out []agent.Undone
 	failed := false
 	for {
-		b, err := readLine(s.line.in)
+		b, err := readLine(s.line.in, maxLine)
 		if errors.Is(err, io.EOF) {
 			break
 		}

@@ -124,10 +124,11 @@ func TestDialFails(t *testing.T) {
 	}{
 		{"hangs", "exec sleep 60", func(o *Options) { o.Deadline = 300 * time.Millisecond }, "hangs"},
 		{"prints without end", "exec yes", nil, "more than 64 KiB"},
+		{"prints a line without end", "cat /dev/zero", nil, "more than 64 KiB"},
 		{"prints much", "head -c 60000 /dev/zero; echo; exit 3", nil, "unknown"},
 		{"lacks a program", "PATH=" + tools, nil, "program-missing"},
-		{"cuts the binary", `exec < <(head -c 1000000)`, nil, "unknown"},
-		{"refuses the binary", `exec </dev/null`, nil, "unknown"},
+		{"cuts the binary", `exec < <(head -c 1000000)`, nil, "not-brought"},
+		{"refuses the binary", `exec </dev/null`, nil, "not-brought"},
 		{"no binary", "", func(o *Options) { o.Binary = "/no/such/sweep" }, "no such file"},
 		{"another program", "", func(o *Options) { o.Binary = "/bin/false" }, "agent-ended"},
 		{"no sudo", "", func(o *Options) { o.Sudo = true }, "sudo-missing"},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // stage is how far it came with a host.
@@ -108,6 +109,8 @@ func reasons() []reason {
 			"there is no room on DEST", "the disk, or the user's share of it, is full where the binary goes (~/.cache/sweep)", "make 30 MB of room there (df -h ~)"},
 		{"read-only", `read-only file system`,
 			"DEST keeps nothing", "the file system of ~/.cache is read-only there", "mount it writable, or set XDG_CACHE_HOME for that user in /etc/environment there to a folder that is"},
+		{"not-brought", regexp.QuoteMeta(markNot) + ` brought`,
+			"the binary did not come whole to DEST", "something else there reads the input, such as a line in ~/.bashrc, or the disk or the connection failed", "see that this prints 4: echo abc | ssh FILEDEST wc -c"},
 		{"architecture", `exec format error|agent-[0-9a-f]{64}.*(?:syntax error|unexpected)`,
 			"DEST can't run this binary", "its processor is of another kind than the one that sweep was built for", "build sweep for it there, or use a host of the same architecture (uname -m)"},
 		{"no-exec", `agent-[0-9a-f]{64}\W*:? *(?:permission denied|operation not permitted)|unable to execute .*agent-[0-9a-f]{64}.*permission denied`,
@@ -181,10 +184,27 @@ func explain(dest string, e ended) *Failure {
 func lastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
+		line = printable(strings.TrimSpace(line))
 		if line != "" && !strings.HasPrefix(line, "sweep-script: ") {
 			lines = append(lines, line)
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// printable is a line without what a terminal would act on, and not too long.
+func printable(line string) string {
+	const most = 300
+	var b strings.Builder
+	for _, r := range line {
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if b.Len() >= most {
+			b.WriteString("...")
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

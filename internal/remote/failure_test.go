@@ -49,6 +49,7 @@ func TestExplain(t *testing.T) {
 		{"sweep-script: lacks sha256sum", reaching, "program-missing", "db1 has no sha256sum"},
 		{"head: error writing 'standard output': No space left on device\nsweep-script: not brought " + agentPath, bringing, "no-space", "no room"},
 		{"sh: 1: cannot create " + agentPath + ".12: Disk quota exceeded", bringing, "no-space", ""},
+		{"sweep-script: not brought " + agentPath, bringing, "not-brought", "echo abc | ssh -F cfg db1 wc -c"},
 		{"mkdir: cannot create directory '/home/u/.cache': Permission denied\nsweep-script: not made /home/u/.cache/sweep", reaching, "no-cache", ""},
 		{"mkdir: cannot create directory '/home/u/.cache': Read-only file system\nsweep-script: not made /home/u/.cache/sweep", reaching, "read-only", ""},
 		{"sh: 1: exec: " + agentPath + ": Permission denied", starting, "no-exec", "noexec"},
@@ -93,5 +94,12 @@ func TestCheckDestination(t *testing.T) {
 		if err := checkDestination(good); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	got := lastLines("first\n\x1b[31mred\x00\r\n\nsweep-script: want\n"+strings.Repeat("x", 400), 2)
+	if want := "[31mred\n" + strings.Repeat("x", 300) + "..."; got != want {
+		t.Errorf("%q; want %q", got, want)
 	}
 }

@@ -104,7 +104,7 @@ func (l *line) start(beat, silence time.Duration, handle func(message) error) {
 // next is the next message that is no beat.
 func (l *line) next() (message, error) {
 	for {
-		b, err := readLine(l.in)
+		b, err := readLine(l.in, maxLine)
 		if err != nil {
 			return message{}, err
 		}
@@ -118,16 +118,22 @@ func (l *line) next() (message, error) {
 	}
 }
 
-// readLine reads a line of at most maxLine bytes, without its end.
-func readLine(r *bufio.Reader) ([]byte, error) {
+// longError says that a line is longer than so many bytes.
+type longError int
+
+func (e longError) Error() string { return fmt.Sprintf("a line is longer than %d bytes", int(e)) }
+
+// readLine reads a line of at most limit bytes, without its end. It is valid until
+// the next read.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var long []byte
 	for {
 		b, err := r.ReadSlice('\n')
 		if err == nil && long == nil {
 			return bytes.TrimSuffix(b, []byte("\n")), nil
 		}
-		if len(long)+len(b) > maxLine {
-			return nil, fmt.Errorf("a line is longer than %d bytes", maxLine)
+		if len(long)+len(b) > limit {
+			return nil, longError(limit)
 		}
 		long = append(long, b...)
 		if err == nil {

@@ -599,16 +599,16 @@ func TestFaults(t *testing.T) {
 func TestReadLine(t *testing.T) {
 	l := newLine(strings.NewReader("a\n"+strings.Repeat("b", 200<<10)+"\n\nlast"), io.Discard)
 	for _, want := range []int{1, 200 << 10, 0} {
-		b, err := readLine(l.in)
+		b, err := readLine(l.in, maxLine)
 		if err != nil || len(b) != want {
 			t.Errorf("a line of %d bytes, %v; want %d", len(b), err, want)
 		}
 	}
-	if _, err := readLine(l.in); !errors.Is(err, io.EOF) {
+	if _, err := readLine(l.in, maxLine); !errors.Is(err, io.EOF) {
 		t.Errorf("half a line: %v; want EOF", err)
 	}
 	l = newLine(io.LimitReader(endless{}, maxLine+1<<20), io.Discard)
-	if _, err := readLine(l.in); err == nil || !strings.Contains(err.Error(), "longer than") {
+	if _, err := readLine(l.in, maxLine); err == nil || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("an endless line: %v", err)
 	}
 }

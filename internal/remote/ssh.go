@@ -192,10 +192,18 @@ func startSSH(o Options, command string) (*ssh, error) {
 	return s, nil
 }
 
+// maxSkipped is how much a shell may print, in bytes, before it runs the script.
+const maxSkipped = 64 << 10
+
+var errTalks = errors.New("the shell there prints more than 64 KiB before it runs a command, such as by a line in ~/.bashrc")
+
 // bring waits for the script and gives it the binary, where it wants it.
 func (s *ssh) bring(binary io.Reader) error {
 	for skipped := 0; ; {
-		b, err := readLine(s.line.in)
+		b, err := readLine(s.line.in, maxSkipped)
+		if errors.As(err, new(longError)) {
+			return errTalks
+		}
 		if err != nil {
 			return err
 		}
@@ -212,8 +220,8 @@ func (s *ssh) bring(binary io.Reader) error {
 			}
 		default:
 			// A shell's start-up files print, or the script says what it lacks.
-			if skipped += len(b) + 1; skipped > 64<<10 {
-				return errors.New("the host's shell prints more than 64 KiB before it runs a command")
+			if skipped += len(b) + 1; skipped > maxSkipped {
+				return errTalks
 			}
 			_, _ = s.said.Write(append(b, '\n'))
 		}
@@ -243,7 +251,7 @@ func (s *ssh) give(binary io.Reader) error {
 // rest takes what the script says last.
 func (s *ssh) rest() {
 	for {
-		b, err := readLine(s.line.in)
+		b, err := readLine(s.line.in, maxSkipped)
 		if err != nil {
 			return
 		}
@@ -255,6 +263,9 @@ func (s *ssh) rest() {
 func (s *ssh) failed(ctx context.Context, err error) error {
 	s.quiet.Stop()
 	dest := s.o.Destination
+	if errors.Is(err, errTalks) {
+		s.kill() // it would never end
+	}
 	select {
 	case <-s.gone:
 	case <-time.After(2 * time.Second): // its output has ended, or is none
