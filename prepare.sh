@@ -48,6 +48,8 @@ needed() {
 			git                  git               listing the files to check
 			setpriv              util-linux        tests as an ordinary user
 			chromium             chromium          the report's page in a browser
+			ssh                  openssh-client    a machine elsewhere
+			sshd                 openssh-server    a machine elsewhere
 			/usr/include/dpdk/rte_ethdev.h libdpdk-dev pktio, which the tests measure the kit with
 			pkg-config           pkgconf           pktio
 		TABLE

@@ -379,7 +379,7 @@ func TestRemoteRefuses(t *testing.T) {
 		{"no such host", func(h *sshHost) { h.o.ConfigFile = "/dev/null"; h.o.Destination = "no-such-host.invalid" }, "name-unknown"},
 		{"no sshd", func(h *sshHost) { h.o.ConfigFile = "/dev/null"; h.o.Destination = "ssh://127.0.0.1:1" }, "refused"},
 		{"a shell that hangs", func(h *sshHost) {
-			h.write("sshd_config", h.read("sshd_config")+"ForceCommand sleep 987\n")
+			h.write("sshd_config", h.read("sshd_config")+"ForceCommand sleep 8\n")
 			h.o.Deadline = time.Second
 		}, "hangs"},
 		{"no room for the binary", func(h *sshHost) { h.cache = "/proc/self"; h.setCache() }, "no-cache"},
@@ -403,7 +403,7 @@ func TestRemoteRefuses(t *testing.T) {
 	}
 	t.Run("cancelled", func(t *testing.T) {
 		h := newSSHHost(t)
-		h.write("sshd_config", h.read("sshd_config")+"ForceCommand sleep 987\n")
+		h.write("sshd_config", h.read("sshd_config")+"ForceCommand sleep 8\n")
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if _, err := remote.Dial(ctx, h.o); !errors.Is(err, context.DeadlineExceeded) {

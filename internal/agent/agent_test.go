@@ -299,7 +299,7 @@ func TestUndoAfterKill(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // a child that still waits for orders ends
 
 		alive := len(marked(mark))
-		undone, err := Undo(dir)
+		undone, err := Undo(context.Background(), dir, NoHosts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +317,7 @@ func TestUndoAfterKill(t *testing.T) {
 				t.Errorf("%s is left", c.Path)
 			}
 		}
-		if again, err := Undo(dir); err != nil || len(again) != 0 {
+		if again, err := Undo(context.Background(), dir, NoHosts); err != nil || len(again) != 0 {
 			t.Errorf("the second Undo = %+v, %v", again, err)
 		}
 	}
@@ -390,7 +390,7 @@ func TestUndoLeavesOthersAlone(t *testing.T) {
 		if _, err := j.Add(Change{Kind: ChangeProcess, Name: "x", Process: &tt.process}); err != nil {
 			t.Fatal(err)
 		}
-		undone, err := Undo(dir)
+		undone, err := Undo(context.Background(), dir, NoHosts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -420,7 +420,7 @@ func TestUndoOfADamagedJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	undone, err := Undo(dir)
+	undone, err := Undo(context.Background(), dir, NoHosts)
 	if err != nil || len(undone) != 4 {
 		t.Fatalf("Undo = %+v, %v", undone, err)
 	}

@@ -1,5 +1,17 @@
 package agent
 
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"context"
+)
+
 // Kinds of changes.
 const (
 	ChangeProcess = "process" // a process was started; back: end Process
@@ -30,13 +42,22 @@ type Change struct {
 	Now     string    `json:"now,omitempty"`
 	Was     string    `json:"was,omitempty"`
 
+	Override  string   `json:"override,omitempty"`  // of a device: its driver_override before
+	Interface string   `json:"interface,omitempty"` // that the driver Was made of a device
+	Addresses []string `json:"addresses,omitempty"` // of Interface, such as 198.18.0.1/24
+
 	Over    string `json:"over,omitempty"` // the interface under a macvtap
 	MAC     string `json:"mac,omitempty"`  // of a macvtap
 	Link    *Link  `json:"link,omitempty"`
 	LinkWas *Link  `json:"link_was,omitempty"`
 
+	// Of a host: the user's file of OpenSSH's configuration, where one was
+	// named, and whether the agent runs as root by sudo there.
+	SSHConfig string `json:"ssh_config,omitempty"`
+	Sudo      bool   `json:"sudo,omitempty"`
+
 	// NamedTwice says that the user named a device twice for it to be taken
-	// although the machine itself uses it (see [Protected]).
+	// although the machine itself uses it (see [ErrProtected]).
 	NamedTwice bool `json:"named_twice,omitempty"`
 }
 
@@ -70,4 +91,125 @@ func SetLink(name string, l Link) Change { return Change{Kind: ChangeLink, Name:
 // character device is /dev/tapN, with the number of the new interface.
 func AddMacvtap(over, name, mac string) Change {
 	return Change{Kind: ChangeMacvtap, Name: name, Over: over, MAC: mac}
+}
+
+// change is what there is to do about a kind of change.
+type change interface {
+	// look fills in what is before the change, and says whether the machine
+	// is not yet as it is wanted. It refuses what must not be done.
+	look(ctx context.Context, h host, c *Change) (needed bool, err error)
+	// make makes the change.
+	make(ctx context.Context, h host, c Change) error
+	// undo brings back what was before, from wherever an attempt to make the
+	// change or to undo it ended, and says whether there was anything to do.
+	undo(ctx context.Context, h host, c Change) (bool, error)
+}
+
+// ofKind are the changes that [Local.Apply] makes. The kernel forgets all of
+// them at a reboot.
+func ofKind(kind string) (change, bool) {
+	switch kind {
+	case ChangeFile:
+		return fileChange{}, true
+	case ChangeModule:
+		return moduleChange{}, true
+	case ChangeBind:
+		return bindChange{}, true
+	case ChangeLink:
+		return linkChange{}, true
+	case ChangeMacvtap:
+		return macvtapChange{}, true
+	}
+	return nil, false
+}
+
+// undo undoes a change of this boot or of an earlier one, and says whether
+// there was anything to do.
+func (c Change) undo(ctx context.Context, h host) (bool, error) {
+	switch c.Kind {
+	case ChangeProcess:
+		return c.endProcess()
+	case ChangeDir:
+		if _, err := os.Lstat(c.Path); errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return true, os.RemoveAll(c.Path)
+	}
+	k, ok := ofKind(c.Kind)
+	if !ok {
+		return false, fmt.Errorf("change %d is of the kind %q, which this version does not know", c.ID, c.Kind)
+	}
+	boot, err := bootID()
+	if err != nil || boot != c.Boot {
+		return false, err
+	}
+	did, err := k.undo(ctx, h, c)
+	if err != nil {
+		return did, fmt.Errorf("undo %s: %w", c.what(), err)
+	}
+	return did, nil
+}
+
+// endProcess ends a process of this boot: an older one's pid is somebody
+// else's now.
+func (c Change) endProcess() (bool, error) {
+	if c.Process == nil || !c.Process.Alive() {
+		return false, nil
+	}
+	if err := c.Process.Kill(syscall.SIGKILL); err != nil {
+		return false, err
+	}
+	if !c.Process.WaitGone(5 * time.Second) {
+		return false, fmt.Errorf("%s (pid %d) does not end", c.Name, c.Process.PID)
+	}
+	return true, nil
+}
+
+// what says what the change is, as in "undo the driver of 0000:3b:00.0".
+func (c Change) what() string {
+	switch c.Kind {
+	case ChangeFile:
+		return "the value of " + c.Path
+	case ChangeModule:
+		return "the loading of the module " + c.Name
+	case ChangeBind:
+		return "the driver of " + c.Name
+	case ChangeLink:
+		return "the settings of the interface " + c.Name
+	case ChangeMacvtap:
+		return "the macvtap " + c.Name
+	}
+	return "a change of the kind " + c.Kind
+}
+
+// String says what undoing the change did.
+func (c Change) String() string {
+	switch c.Kind {
+	case ChangeProcess:
+		return fmt.Sprintf("ended %s (pid %d)", c.Name, c.Process.PID)
+	case ChangeFile:
+		return fmt.Sprintf("wrote %s to %s again", c.Was, c.Path)
+	case ChangeModule:
+		return "unloaded the module " + c.Name
+	case ChangeBind:
+		return c.unbound()
+	case ChangeLink:
+		return "set up the interface " + c.Name + " as it was"
+	case ChangeMacvtap:
+		return "deleted the macvtap " + c.Name
+	case ChangeHost:
+		return "removed the agent from " + c.Name
+	}
+	return "removed " + c.Path
+}
+
+func (c Change) unbound() string {
+	text := fmt.Sprintf("gave %s back to the driver %s", c.Name, c.Was)
+	if c.Was == "" {
+		text = fmt.Sprintf("left %s without a driver, as it was", c.Name)
+	}
+	if len(c.Addresses) > 0 {
+		text += fmt.Sprintf(", and %s its address %s (routes over it are not brought back)", c.Interface, strings.Join(c.Addresses, ", "))
+	}
+	return text
 }

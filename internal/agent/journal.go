@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -13,7 +14,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -174,10 +174,30 @@ type Undone struct {
 	Errs    []error   // what could not be undone; it stays in the journal
 }
 
+// CleanHost undoes a change of the kind [ChangeHost].
+type CleanHost func(ctx context.Context, c Change) error
+
+// NoHosts is for a machine whose runs bring no agent to another one.
+func NoHosts(_ context.Context, c Change) error {
+	return fmt.Errorf("an agent may be on %s, which is not reached from here", c.Name)
+}
+
+// ErrHost says that what a run left on another machine can't be undone now, such
+// as because it can't be reached.
+type ErrHost struct {
+	Host string
+	Err  error
+}
+
+func (e *ErrHost) Error() string { return fmt.Sprintf("clean %s: %v", e.Host, e.Err) }
+
+func (e *ErrHost) Unwrap() error { return e.Err }
+
 // Undo undoes what the journals in dir hold, the newest change first, but for
 // the runs that still live. It can be called again and again. Processes of an
-// earlier boot are gone with it; their pids are somebody else's now.
-func Undo(dir string) ([]Undone, error) {
+// earlier boot are gone with it; their pids are somebody else's now. hosts undoes
+// what an agent did on another machine, and removes the agent from there.
+func Undo(ctx context.Context, dir string, hosts CleanHost) ([]Undone, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.journal"))
 	if err != nil {
 		return nil, err
@@ -185,7 +205,7 @@ func Undo(dir string) ([]Undone, error) {
 	sort.Sort(sort.Reverse(sort.StringSlice(paths)))
 	var out []Undone
 	for _, path := range paths {
-		u, err := undoJournal(path)
+		u, err := undoJournal(ctx, path, hosts)
 		if err != nil {
 			return out, fmt.Errorf("journal %s: %w", path, err)
 		}
@@ -194,7 +214,7 @@ func Undo(dir string) ([]Undone, error) {
 	return out, nil
 }
 
-func undoJournal(path string) (Undone, error) {
+func undoJournal(ctx context.Context, path string, hosts CleanHost) (Undone, error) {
 	u := Undone{Journal: path}
 	own, changes, err := readJournal(path)
 	if err != nil {
@@ -206,7 +226,7 @@ func undoJournal(path string) (Undone, error) {
 		return u, nil
 	}
 	for i := len(changes) - 1; i >= 0; i-- {
-		did, err := changes[i].undo()
+		did, err := undoOne(ctx, changes[i], hosts)
 		if err != nil {
 			u.Errs = append(u.Errs, err)
 		} else if did {
@@ -219,28 +239,16 @@ func undoJournal(path string) (Undone, error) {
 	return u, removeJournal(path)
 }
 
-// undo undoes a change and says whether there was anything to do.
-func (c Change) undo() (bool, error) {
-	switch c.Kind {
-	case ChangeProcess:
-		if c.Process == nil || !c.Process.Alive() {
-			return false, nil
-		}
-		if err := c.Process.Kill(syscall.SIGKILL); err != nil {
-			return false, err
-		}
-		if !c.Process.WaitGone(5 * time.Second) {
-			return false, fmt.Errorf("%s (pid %d) does not end", c.Name, c.Process.PID)
+func undoOne(ctx context.Context, c Change, hosts CleanHost) (bool, error) {
+	if c.Kind == ChangeHost {
+		if err := hosts(ctx, c); err != nil {
+			return false, &ErrHost{c.Name, err}
 		}
 		return true, nil
-	case ChangeDir:
-		if _, err := os.Lstat(c.Path); errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		return true, os.RemoveAll(c.Path)
-	default:
-		return false, fmt.Errorf("change %d is of the kind %q, which this version does not know", c.ID, c.Kind)
 	}
+	ctx, cancel := context.WithTimeout(ctx, undoDeadline)
+	defer cancel()
+	return c.undo(ctx, thisHost())
 }
 
 // readJournal returns the owner and the changes that are not undone, oldest
@@ -305,12 +313,4 @@ func syncDir(dir string) error {
 	}
 	defer f.Close()
 	return f.Sync()
-}
-
-// String says what undoing the change does.
-func (c Change) String() string {
-	if c.Process != nil {
-		return fmt.Sprintf("ended %s (pid %d)", c.Name, c.Process.PID)
-	}
-	return "removed " + c.Path
 }

@@ -28,6 +28,7 @@ import (
 // Local is the Agent of the machine that this program runs on.
 type Local struct {
 	journal *Journal
+	host    host
 	spawn   chan func() // run on one thread that lives as long as the agent
 	ended   chan struct{}
 	end     sync.Once // closes ended
@@ -35,12 +36,17 @@ type Local struct {
 	mu    sync.Mutex
 	procs map[int]*localProcess
 	dirs  map[string]uint64 // path to its journal entry
+
+	applying sync.Mutex // held while a change is made or undone
+	changes  map[uint64]Change
 }
 
 // NewLocal returns an agent that writes its changes to journal.
 func NewLocal(journal *Journal) *Local {
 	l := &Local{
 		journal: journal,
+		host:    thisHost(),
+		changes: map[uint64]Change{},
 		spawn:   make(chan func()),
 		ended:   make(chan struct{}),
 		procs:   map[int]*localProcess{},
@@ -405,6 +411,8 @@ func (l *Local) Close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("pid %d does not end: %w", p.id.PID, ctx.Err()))
 		}
 	}
+	// The processes first: one may hold a device that is given back.
+	errs = append(errs, l.revertAll(ctx))
 	l.mu.Lock()
 	dirs := slices.Collect(maps.Keys(l.dirs))
 	l.mu.Unlock()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +55,9 @@ func serveAgent(cmd *cobra.Command, version string) error {
 	err = remote.Serve(cmd.Context(), os.Stdin, os.Stdout, agent.NewLocal(j), remote.Serving{
 		Version: version,
 		Lock:    agent.Lock,
-		Undo:    func() ([]agent.Undone, error) { return agent.Undo(agent.JournalDir()) },
+		Undo: func() ([]agent.Undone, error) {
+			return agent.Undo(context.WithoutCancel(cmd.Context()), agent.JournalDir(), agent.NoHosts)
+		},
 	})
 	if err != nil {
 		return withExit(exitFailed, fmt.Errorf("agent: %w", err))
@@ -63,7 +66,7 @@ func serveAgent(cmd *cobra.Command, version string) error {
 }
 
 func cleanAgents(cmd *cobra.Command) error {
-	undone, err := agent.Undo(agent.JournalDir())
+	undone, err := agent.Undo(cmd.Context(), agent.JournalDir(), agent.NoHosts)
 	if perr := remote.PrintUndone(cmd.OutOrStdout(), undone); perr != nil {
 		err = errors.Join(err, perr)
 	}

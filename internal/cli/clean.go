@@ -1,38 +1,67 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"sweep/internal/agent"
+	"sweep/internal/remote"
 )
 
 func newCleanCommand() *cobra.Command {
-	return &cobra.Command{
+	var host agent.Change
+	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Undo what runs that were killed left on this machine",
-		Long: `Undo what runs changed on this machine and did not live to undo: end their
-processes, remove their sockets and folders. What to undo stands in their
-journals, which name each process by pid, start time and boot: nothing else is
-touched, and a run that still lives is left alone. It can be run again and
-again. Packages and results stay; ./clean.sh --all removes build/ too.`,
+		Short: "Undo what runs that were killed left",
+		Long: `Undo what runs changed and did not live to undo: end their processes, give NICs
+back to their drivers, delete their interfaces, give back hugepages, remove their
+sockets and folders. What to undo stands in their journals, which name each
+process by pid, start time and boot: nothing else is touched, and a run that still
+lives is left alone. The machines of a testbed have journals of their own, and are
+cleaned over ssh. It can be run again and again. Packages and results stay;
+./clean.sh --all removes build/ too.`,
+		Example: `  sweep clean                 this machine, and those that its runs reached
+  sweep clean --host server   a machine that a sweep reached from elsewhere`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			undone, err := agent.Undo(agent.JournalDir())
-			failed := printUndone(cmd, undone)
-			if err != nil {
-				return withExit(exitFailed, err)
+			if host.Name != "" {
+				return cleanHost(cmd, host)
 			}
-			if failed {
-				return withExit(exitFailed, fmt.Errorf("not everything could be undone; the journal keeps it for the next ./clean.sh"))
+			if host.SSHConfig != "" || host.Sudo {
+				return usageError("--ssh-config and --sudo say how to reach the host that --host names, which is not given")
 			}
-			if len(undone) == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), "Nothing to undo.")
-			}
-			return nil
+			undone, err := agent.Undo(cmd.Context(), agent.JournalDir(), remote.CleanHost)
+			return undoneError(cmd, undone, err)
 		},
 	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&host.Name, "host", "", "clean this host over ssh, whatever the journals here say")
+	fl.StringVar(&host.SSHConfig, "ssh-config", "", "with --host: what ssh reads in the place of ~/.ssh/config")
+	fl.BoolVar(&host.Sudo, "sudo", false, "with --host: as root there, by sudo")
+	return cmd
+}
+
+// cleanHost undoes what agents left on a host.
+func cleanHost(cmd *cobra.Command, host agent.Change) error {
+	undone, err := remote.Clean(cmd.Context(), remote.Options{Destination: host.Name, ConfigFile: host.SSHConfig, Sudo: host.Sudo})
+	return undoneError(cmd, undone, err)
+}
+
+// undoneError prints what was undone, and is the error that something was not.
+func undoneError(cmd *cobra.Command, undone []agent.Undone, err error) error {
+	failed := printUndone(cmd, undone)
+	switch {
+	case err != nil:
+		return withExit(exitFailed, err)
+	case failed:
+		return withExit(exitFailed, errors.New("not everything could be undone; the journal keeps it for the next ./clean.sh"))
+	case len(undone) == 0:
+		fmt.Fprintln(cmd.OutOrStdout(), "Nothing to undo.")
+	}
+	return nil
 }
 
 // printUndone says what was undone, and whether something was not.

@@ -38,6 +38,7 @@ func meanings() []meaning {
 		value("gone", agent.ErrGone),
 		typed[syscall.Errno]("errno"), // fs.ErrNotExist, fs.ErrPermission and their like too
 		typed[*agent.ErrRunning]("running"),
+		typed[*agent.ErrProtected]("protected"),
 	}
 }
 

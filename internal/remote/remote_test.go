@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func serveHere(clean bool) {
 	err := func() error {
 		if clean {
-			undone, err := agent.Undo(agent.JournalDir())
+			undone, err := agent.Undo(context.Background(), agent.JournalDir(), agent.NoHosts)
 			return errors.Join(err, PrintUndone(os.Stdout, undone))
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

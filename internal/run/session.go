@@ -14,6 +14,7 @@ import (
 	"sweep/internal/guest"
 	"sweep/internal/plan"
 	"sweep/internal/qemu"
+	"sweep/internal/remote"
 	"sweep/internal/results"
 	"sweep/internal/systems"
 	"sweep/internal/testbed"
@@ -152,7 +153,7 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 	defer release()
 
 	// What an earlier run was killed over would be measured with.
-	undone, err := agent.Undo(agent.JournalDir())
+	undone, err := agent.Undo(ctx, agent.JournalDir(), remote.CleanHost)
 	if err != nil {
 		return err
 	}
@@ -160,8 +161,12 @@ func withSession(ctx context.Context, o Options, ui UI, do func(*session) error)
 		if len(u.Changes) > 0 {
 			ui.Say(fmt.Sprintf("undid what a run that was killed had left (%d things, results in %s)", len(u.Changes), u.Results))
 		}
-		if len(u.Errs) > 0 {
-			return fmt.Errorf("a run that was killed left what can't be undone: %w", errors.Join(u.Errs...))
+		for _, err := range u.Errs {
+			// A machine that can't be reached now disturbs nothing here.
+			if elsewhere := new(agent.ErrHost); !errors.As(err, &elsewhere) {
+				return fmt.Errorf("a run that was killed left what can't be undone: %w", errors.Join(u.Errs...))
+			}
+			ui.Say(fmt.Sprintf("a run that was killed left something elsewhere; ./clean.sh tries again: %v", err))
 		}
 	}
 
