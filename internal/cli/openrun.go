@@ -12,7 +12,6 @@ import (
 	"sweep/internal/bundle"
 	"sweep/internal/results"
 	"sweep/internal/verdict"
-	"sweep/sizes"
 )
 
 // openedRun is a run's folder, or an archive of one, that was read.
@@ -92,7 +91,7 @@ func (o openedRun) end() error {
 
 // rules are what verdicts about a run hold to.
 func (o openedRun) rules() verdict.Rules {
-	return verdict.Rules{LineRate: sizes.LinkRate(o.run.Plan.Wire)}
+	return verdict.Rules{LineRate: o.run.LinkBps()}
 }
 
 // together are the rules for two runs. Where one has a link and the other has

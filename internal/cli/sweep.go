@@ -18,6 +18,7 @@ import (
 	"sweep/internal/report"
 	"sweep/internal/results"
 	"sweep/internal/run"
+	"sweep/internal/site"
 	"sweep/internal/testbed"
 	"sweep/sizes"
 )
@@ -27,6 +28,7 @@ type sweepFlags struct {
 	guests    guestFlags
 	truth     truthFlags
 	file      string
+	testbed   string
 	sizes     string
 	trials    int
 	full      bool
@@ -101,6 +103,7 @@ func (f *sweepFlags) add(c *cobra.Command) {
 	fl.IntVar(&f.maxTrials, "max-trials", plan.DefaultMaxTrials, "the most blocks, with --precision")
 	fl.DurationVar(&f.duration, "duration", 5*time.Second, "how long the counters are watched at each size")
 	fl.StringVar(&f.wire, "wire", "memif", "what joins forwarder and client: "+strings.Join(testbed.Wires(), " or "))
+	fl.StringVar(&f.testbed, "testbed", "", "YAML file with two machines, a NIC of each and the cable between them (docs/testbed.md), in the place of --wire")
 	f.truth.add(c, &f.guests)
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of the order of the systems within each block and of the sizes within each boot (default another one each time; it is in the record)")
 	fl.StringVar(&f.file, "plan", "", "YAML file with any of the above; flags that are given win (docs/plan.md)")
@@ -161,10 +164,15 @@ func (f *sweepFlags) options(cmd *cobra.Command, version string, args []string) 
 	f.blocks(cmd, from, &o.Plan, &wrong)
 	path := testbed.Memif{}.Path()
 	var err error
-	if o.Wire, err = testbed.NewWire(f.wire, os.Getuid()); err == nil {
+	if f.testbed != "" {
+		f.twoMachines(cmd, from, &o, &wrong)
+	} else {
+		o.Wire, err = testbed.NewWire(f.wire, os.Getuid())
+		wrong.add(from.at("wire", err))
+	}
+	if o.Wire != nil {
 		path = o.Wire.Path()
 	}
-	wrong.add(from.at("wire", err))
 	if o.Plan.Sizes, err = sizes.Parse(f.sizes, path); err != nil {
 		wrong.add(from.at("sizes", err))
 		o.Plan.Sizes = sizes.Default() // for Check to find what else is wrong
@@ -183,6 +191,26 @@ func (f *sweepFlags) options(cmd *cobra.Command, version string, args []string) 
 		o.Plan.Seed = rand.Uint64N(1 << 32) // what every JSON reader takes
 	}
 	return o, sources{cmd, f, from, file.Guests}, wrong.err()
+}
+
+// twoMachines has the run take place on the machines of a testbed's file.
+func (f *sweepFlags) twoMachines(cmd *cobra.Command, from origins, o *run.Options, wrong *complaints) {
+	if given(cmd, from, "wire") {
+		wrong.add(fmt.Errorf("%s %s beside --testbed: the wire is the testbed's cable; leave it out", from.name("wire"), f.wire))
+	}
+	if f.truth.fault != "" {
+		wrong.add(errors.New("--fault beside --testbed: a relay that plants faults stands in a lab's wire, and in no cable"))
+	}
+	if f.dryRun {
+		wrong.add(errors.New("--dry-run beside --testbed: the command lines depend on what the machines have; sweep testbed check FILE says what the file asks for"))
+	}
+	file, errs := testbed.ReadFile(f.testbed)
+	for _, err := range errs {
+		wrong.add(err)
+	}
+	cable := &testbed.Cable{}
+	o.Wire, o.Plan.Wire = cable, cable.Name()
+	o.Site = site.Testbed{File: file, Cable: cable, Taps: true}
 }
 
 // blocks sets how many blocks the plan has.

@@ -14,7 +14,6 @@ import (
 	"sweep/internal/plan"
 	"sweep/internal/results"
 	"sweep/internal/verdict"
-	"sweep/sizes"
 )
 
 // Shown is a run with what it means: all that a report is made of.
@@ -39,7 +38,7 @@ func Open(dir string) (Shown, error) {
 	}
 	return Shown{
 		Name: filepath.Base(filepath.Clean(dir)), Run: run, Trials: trials, Problems: problems, Commands: commands,
-		Verdict: verdict.Judge(run, trials, verdict.Rules{LineRate: sizes.LinkRate(run.Plan.Wire)}),
+		Verdict: verdict.Judge(run, trials, verdict.Rules{LineRate: run.LinkBps()}),
 	}, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"sweep/internal/results"
 	"sweep/internal/stats"
 	"sweep/internal/verdict"
-	"sweep/sizes"
 )
 
 // Outcome is how a run stands to a published point.
@@ -142,7 +141,7 @@ func bars(p published.Point, run results.Run, judged verdict.Point) []string {
 	if run.Placement.Share == "cpu" {
 		why = append(why, "pollers shared a CPU: the rate is the scheduler's")
 	}
-	if p.AtLineRate() && sizes.LinkRate(run.Plan.Wire) != published.LinkRate {
+	if p.AtLineRate() && run.LinkBps() != published.LinkRate {
 		why = append(why, fmt.Sprintf("the published value is what a 10GbE cable carries, and the run's wire is none (%s)", run.Plan.Wire))
 	}
 	if judged.Interval == nil {
@@ -190,7 +189,7 @@ func cantShow(run results.Run) []string {
 		"whether another machine, another NIC or another day would give these numbers: that takes another run, and `sweep compare`",
 		"that the artifact stays where it is: only an archive can promise that",
 	}
-	if sizes.LinkRate(run.Plan.Wire) == 0 {
+	if run.LinkBps() == 0 {
 		out = append(out, "anything that a NIC or a cable does to the rate: the wire was "+wireName(run.Plan.Wire))
 	}
 	return out

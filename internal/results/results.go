@@ -17,6 +17,7 @@ import (
 	"sweep/internal/plan"
 	"sweep/internal/tape"
 	"sweep/internal/testbed"
+	"sweep/sizes"
 )
 
 // Run is what holds for a whole run (run.json).
@@ -85,6 +86,15 @@ type Testbed struct {
 	LinkBps  float64 `json:"link_bps"` // of the cable, in bits a second; 0 where it isn't known
 	Sender   NIC     `json:"sender"`
 	Receiver NIC     `json:"receiver"`
+}
+
+// LinkBps is what the run's wire carries, in bits a second; 0 where that has no
+// such limit, or nobody knows it.
+func (r Run) LinkBps() float64 {
+	if r.Testbed != nil {
+		return r.Testbed.LinkBps
+	}
+	return sizes.LinkRate(r.Plan.Wire)
 }
 
 // NIC is a network card as a run found it.

@@ -270,13 +270,20 @@ func (b *bench) ready(ctx context.Context, size int) error {
 	return err
 }
 
-// linkDeadline is how long a wire's link may take to come up. What is down then
-// the trials' audits say.
-const linkDeadline = 5 * time.Second
+// linkDeadline and cableDeadline are how long a wire's link may take to come up;
+// NICs agree on a speed first. What is down then the trials' audits say.
+const (
+	linkDeadline  = 5 * time.Second
+	cableDeadline = 15 * time.Second
+)
 
 // linked waits until the links of the wire's two ends are up.
 func (b *bench) linked(ctx context.Context) error {
-	for end := time.Now().Add(linkDeadline); time.Now().Before(end); {
+	deadline := linkDeadline
+	if _, cable := b.lab.Wire.(testbed.Leased); cable {
+		deadline = cableDeadline
+	}
+	for end := time.Now().Add(deadline); time.Now().Before(end); {
 		down, err := b.linksDown(ctx)
 		if err != nil || len(down) == 0 {
 			return err

@@ -119,11 +119,9 @@ func (c *Cable) Tap(ctx context.Context, a agent.Agent, _, mac string) (t vhost.
 	if err != nil {
 		return t, nil, err
 	}
-	for _, change := range []agent.Change{
-		agent.SetLink(over, agent.Link{Up: true}),
-		agent.AddMacvtap(over, cableTap, mac),
-		agent.SetLink(cableTap, agent.Link{Up: true}),
-	} {
+	under, tap := agent.SetLink(over, agent.Link{Up: true}), agent.AddMacvtap(over, cableTap, mac)
+	under.NamedTwice, tap.NamedTwice = c.Sender.NamedTwice, c.Sender.NamedTwice
+	for _, change := range []agent.Change{under, tap, agent.SetLink(cableTap, agent.Link{Up: true})} {
 		id, err := a.Apply(ctx, change)
 		if err != nil {
 			return t, nil, err

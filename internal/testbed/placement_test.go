@@ -36,9 +36,9 @@ func TestPlace(t *testing.T) {
 		// Nothing runs on the pollers' siblings 5, 6 and 7.
 		{"four cores, two threads", cpus(1, 4, 2), Placement{Forwarder: 1, Guest: 2, Client: 3, House: []int{0, 4}}},
 		{"two packages of two", cpus(2, 2, 1), Placement{Forwarder: 0, Guest: 1, Client: 1, House: []int{0, 1, 2, 3}, Share: "cpu"}},
-		{"the package with more cores", Topology{{0, 0, 0}, {1, 1, 1}, {2, 2, 1}, {3, 3, 1}, {4, 4, 1}},
+		{"the package with more cores", Topology{{0, 0, 0, 0}, {1, 1, 1, 0}, {2, 2, 1, 0}, {3, 3, 1, 0}, {4, 4, 1, 0}},
 			Placement{Forwarder: 2, Guest: 3, Client: 4, House: []int{0, 1}}},
-		{"CPUs 4 and 6 only", Topology{{4, 4, 0}, {6, 6, 0}}, Placement{Forwarder: 4, Guest: 6, Client: 6, House: []int{4, 6}, Share: "cpu"}},
+		{"CPUs 4 and 6 only", Topology{{4, 4, 0, 0}, {6, 6, 0, 0}}, Placement{Forwarder: 4, Guest: 6, Client: 6, House: []int{4, 6}, Share: "cpu"}},
 	} {
 		got, err := Place(tt.on)
 		if err != nil || !reflect.DeepEqual(got, tt.want) {

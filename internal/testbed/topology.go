@@ -6,6 +6,7 @@ package testbed
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ type CPU struct {
 	ID      int
 	Core    int // its physical core: the lowest CPU number among its siblings
 	Package int
+	Node    int // its NUMA node
 }
 
 // Topology are the CPUs that a process of this user may run on, by number.
@@ -48,6 +50,10 @@ func ReadTopology(ctx context.Context, a agent.Agent) (Topology, error) {
 	if err != nil {
 		return nil, err
 	}
+	nodes, err := readNodes(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	var t Topology
 	for i, id := range ids {
 		c := CPU{ID: id, Core: id}
@@ -58,9 +64,39 @@ func ReadTopology(ctx context.Context, a agent.Agent) (Topology, error) {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(r[2*i+1].Data))); err == nil {
 			c.Package = n
 		}
+		c.Node = nodes[id]
 		t = append(t, c)
 	}
 	return t, nil
+}
+
+// readNodes is the NUMA node of each CPU (the kernel's Documentation/ABI/stable/
+// sysfs-devices-node). A machine without them is node 0.
+func readNodes(ctx context.Context, a agent.Agent) (map[int]int, error) {
+	lists, err := a.List(ctx, "/sys/devices/system/node/node[0-9]*/cpulist")
+	if err != nil {
+		return nil, fmt.Errorf("which NUMA nodes there are: %w", err)
+	}
+	of := map[int]int{}
+	for _, l := range lists {
+		node, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(l.Path)), "node"))
+		if err != nil {
+			continue
+		}
+		r, err := a.Read(ctx, l.Path)
+		if err != nil {
+			return nil, fmt.Errorf("which NUMA nodes there are: %w", err)
+		}
+		// A node of memory alone has an empty list.
+		cpus, err := ParseCPUs(strings.TrimSpace(string(r[0].Data)))
+		if err != nil {
+			continue
+		}
+		for _, cpu := range cpus {
+			of[cpu] = node
+		}
+	}
+	return of, nil
 }
 
 // ParseCPUs reads the kernel's list format: "0-3,8".
