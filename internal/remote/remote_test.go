@@ -527,11 +527,13 @@ func TestLateAnswers(t *testing.T) {
 	f := &fake{
 		start: func(ctx context.Context) (agent.Process, error) {
 			<-ctx.Done()
+			time.Sleep(50 * time.Millisecond) // later than who asked waits
 			proc.Print("late")
 			return proc, nil
 		},
 		apply: func(ctx context.Context) (uint64, error) {
 			<-ctx.Done()
+			time.Sleep(50 * time.Millisecond)
 			return 7, nil
 		},
 	}
