@@ -42,6 +42,8 @@ type Change struct {
 	Now     string    `json:"now,omitempty"`
 	Was     string    `json:"was,omitempty"`
 
+	With []string `json:"with,omitempty"` // modules that came with a module, in the order to unload them
+
 	Override  string   `json:"override,omitempty"`  // of a device: its driver_override before
 	Interface string   `json:"interface,omitempty"` // that the driver Was made of a device
 	Addresses []string `json:"addresses,omitempty"` // of Interface, such as 198.18.0.1/24

@@ -37,6 +37,8 @@ func newKernel(t *testing.T) *kernel {
 	}
 	k.file("/sys/bus/pci/drivers_probe", "")
 	k.file("/proc/sys/kernel/osrelease", "6.1.0\n")
+	k.file("/lib/modules/6.1.0/modules.dep", "kernel/drivers/net/macvtap.ko.xz: kernel/drivers/net/tap.ko.xz kernel/drivers/net/macvlan.ko.xz\n")
+	k.file("/sys/module/macvlan/refcnt", "0\n")
 	k.file("/lib/modules/6.1.0/modules.builtin", "kernel/drivers/net/tun.ko\n")
 	k.driver("ixgbe")
 	return k
@@ -102,6 +104,9 @@ func (k *kernel) modprobe(_ context.Context, args ...string) error {
 		return errors.New("FATAL: Module absent not found")
 	}
 	k.file("/sys/module/"+args[1]+"/refcnt", "0\n")
+	if args[1] == "macvtap" {
+		k.file("/sys/module/tap/refcnt", "0\n")
+	}
 	return nil
 }
 
@@ -243,8 +248,10 @@ func TestFilesAndModules(t *testing.T) {
 	if err := l.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if v, _ := k.h.value(pages); v != "8" || k.h.exists("/sys/module/macvtap") {
-		t.Errorf("after Close: %s pages, macvtap %v", v, k.h.exists("/sys/module/macvtap"))
+	// macvlan, which macvtap needs as well, was there before.
+	if v, _ := k.h.value(pages); v != "8" || k.h.exists("/sys/module/macvtap") || k.h.exists("/sys/module/tap") || !k.h.exists("/sys/module/macvlan") {
+		t.Errorf("after Close: %s pages, macvtap %v, tap %v, macvlan %v", v,
+			k.h.exists("/sys/module/macvtap"), k.h.exists("/sys/module/tap"), k.h.exists("/sys/module/macvlan"))
 	}
 }
 

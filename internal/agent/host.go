@@ -141,7 +141,7 @@ var moduleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // loaded says whether the kernel has a module, loaded or built in.
 func (h host) loaded(name string) bool {
-	if h.exists("/sys/module/" + strings.ReplaceAll(name, "-", "_")) {
+	if h.exists("/sys/module/" + moduleOf(name)) {
 		return true
 	}
 	// What is built in and has no parameters is in a list alone (modprobe(8)).
@@ -154,8 +154,7 @@ func (h host) loaded(name string) bool {
 		return false
 	}
 	for line := range strings.Lines(list) {
-		built := strings.TrimSuffix(filepath.Base(strings.TrimSpace(line)), ".ko")
-		if strings.ReplaceAll(built, "-", "_") == strings.ReplaceAll(name, "-", "_") {
+		if moduleOf(line) == moduleOf(name) {
 			return true
 		}
 	}
@@ -166,7 +165,47 @@ func (moduleChange) look(_ context.Context, h host, c *Change) (bool, error) {
 	if !moduleName.MatchString(c.Name) {
 		return false, fmt.Errorf("%q is no name of a kernel module", c.Name)
 	}
-	return !h.loaded(c.Name), nil
+	if h.loaded(c.Name) {
+		return false, nil
+	}
+	for _, name := range h.needs(c.Name) {
+		if !h.loaded(name) {
+			c.With = append(c.With, name)
+		}
+	}
+	return true, nil
+}
+
+// needs are the modules that a module needs, those first that nothing else of
+// them needs (modules.dep(5)).
+func (h host) needs(name string) []string {
+	release, err := h.value("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return nil
+	}
+	deps, err := h.value("/lib/modules/" + release + "/modules.dep")
+	if err != nil {
+		return nil // then modprobe will say that there is none
+	}
+	for line := range strings.Lines(deps) {
+		path, list, _ := strings.Cut(line, ":")
+		if moduleOf(path) != moduleOf(name) {
+			continue
+		}
+		var out []string
+		for _, need := range strings.Fields(list) {
+			out = append(out, moduleOf(need))
+		}
+		return out
+	}
+	return nil
+}
+
+// moduleOf is the module's name as the kernel has it, of a file or of a name in
+// which - and _ are the same.
+func moduleOf(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(strings.TrimSpace(path)), ".ko") // .ko.xz, too
+	return strings.ReplaceAll(name, "-", "_")
 }
 
 func (moduleChange) make(ctx context.Context, h host, c Change) error {
@@ -177,8 +216,20 @@ func (moduleChange) make(ctx context.Context, h host, c Change) error {
 }
 
 func (moduleChange) undo(ctx context.Context, h host, c Change) (bool, error) {
-	if !h.exists("/sys/module/" + strings.ReplaceAll(c.Name, "-", "_")) {
-		return false, nil
+	did := false
+	for i, name := range append([]string{c.Name}, c.With...) {
+		dir := "/sys/module/" + moduleOf(name)
+		if !h.exists(dir) {
+			continue
+		}
+		// What came with it may be another's by now.
+		if users, err := h.value(dir + "/refcnt"); i > 0 && (err != nil || users != "0") {
+			continue
+		}
+		did = true
+		if err := h.modprobe(ctx, "-r", "--", name); err != nil {
+			return true, err
+		}
 	}
-	return true, h.modprobe(ctx, "-r", "--", c.Name)
+	return did, nil
 }

@@ -25,6 +25,7 @@ import (
 // when everything in it was undone.
 type Journal struct {
 	path string
+	made []string // see owner
 
 	mu   sync.Mutex
 	f    *os.File
@@ -37,6 +38,9 @@ type Journal struct {
 type owner struct {
 	Owner   Identity `json:"owner"`
 	Results string   `json:"results,omitempty"`
+	// Made are the folders that were made for the journals, the innermost
+	// first: they go with the last of these.
+	Made []string `json:"made,omitempty"`
 }
 
 // JournalDir is the folder of this user's journals: $SWEEP_STATE_DIR, else
@@ -62,6 +66,7 @@ func OpenJournal(dir, results string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
+	made := missing(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
@@ -70,14 +75,14 @@ func OpenJournal(dir, results string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	j := &Journal{path: path, f: f, next: 1, open: map[uint64]Change{}}
-	err = j.write(owner{Owner: self, Results: results})
+	j := &Journal{path: path, made: made, f: f, next: 1, open: map[uint64]Change{}}
+	err = j.write(owner{Owner: self, Results: results, Made: made})
 	if err == nil {
 		err = syncDir(dir)
 	}
 	if err != nil {
 		f.Close()
-		os.Remove(path)
+		_ = removeJournal(path, made)
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	return j, nil
@@ -125,7 +130,7 @@ func (j *Journal) Close() error {
 	if len(j.open) > 0 {
 		return errors.Join(err, fmt.Errorf("%d changes are not undone; ./clean.sh tries again", len(j.open)))
 	}
-	return errors.Join(err, removeJournal(j.path))
+	return errors.Join(err, removeJournal(j.path, j.made))
 }
 
 // makeDir makes a folder with a random name in parent, journalled first.
@@ -236,7 +241,7 @@ func undoJournal(ctx context.Context, path string, hosts CleanHost) (Undone, err
 	if len(u.Errs) > 0 {
 		return u, nil
 	}
-	return u, removeJournal(path)
+	return u, removeJournal(path, own.Made)
 }
 
 func undoOne(ctx context.Context, c Change, hosts CleanHost) (bool, error) {
@@ -294,13 +299,29 @@ func readJournal(path string) (owner, []Change, error) {
 	return own, left, nil
 }
 
-// removeJournal removes the file, and its folder if that was the last.
-func removeJournal(path string) error {
+// missing are a folder and those above it that are not there, the innermost
+// first.
+func missing(dir string) []string {
+	var out []string
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return out
+		}
+		out = append(out, dir)
+	}
+}
+
+// removeJournal removes the file, and the folders that were made for it where
+// nothing else is in them. One with the kit's name was always made for it.
+func removeJournal(path string, made []string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	dir := filepath.Dir(path)
-	if strings.HasPrefix(filepath.Base(dir), "sweep") {
+	if len(made) == 0 && strings.HasPrefix(filepath.Base(dir), "sweep") {
+		made = []string{dir}
+	}
+	for _, dir := range made {
 		_ = os.Remove(dir) // fails where others are left, as it should
 	}
 	return nil

@@ -329,6 +329,9 @@ func (s *server) output(id uint64, p *served) {
 
 func (s *server) exit(id uint64, p *served) {
 	exit, err := p.Wait(s.ctx)
+	if err != nil && s.ctx.Err() != nil {
+		return // the connection ended, and the process didn't
+	}
 	m := message{Kind: kindExit, ID: id, Err: newFault(err)}
 	if b, err := json.Marshal(exit); err == nil {
 		m.Body = b

@@ -127,7 +127,8 @@ func (b *bench) launchBetween(ctx context.Context, lay layout, transcript io.Wri
 }
 
 // findWorker finds the thread of the kernel's that serves the guest, where one
-// does, and binds it to the forwarder's CPU.
+// does, counts it as ours where it is a process of its own, and binds it to the
+// forwarder's CPU.
 func (b *bench) findWorker(ctx context.Context) (err error) {
 	t, ok := b.between.(*tap)
 	if !ok {
@@ -135,6 +136,17 @@ func (b *bench) findWorker(ctx context.Context) (err error) {
 	}
 	if t.Worker, err = t.Net.Worker(ctx, t.Agent, b.vm.Identity().PID); err != nil {
 		return err
+	}
+	if t.Worker.PID != b.vm.Identity().PID {
+		all, err := t.Agent.Processes(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range all.Task {
+			if p.PID == t.Worker.PID {
+				b.ours(p.Identity)
+			}
+		}
 	}
 	cpu := b.lab.Placement.Forwarder
 	if _, err := t.Agent.Pin(ctx, t.Worker.PID, "vhost-", []int{cpu}); err != nil {
