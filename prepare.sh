@@ -7,13 +7,14 @@
 #   ./prepare.sh --unikraft DIR  the guest unikraft, in a checkout of Unikraft v0.17
 #   ./prepare.sh --build     only the program (Go alone is needed)
 #   ./prepare.sh --tests     also what ./test.sh needs
+#   ./prepare.sh --rehearsal also what the rehearsal's two machines are made with
 #   ./prepare.sh --packages  only the packages; the one part that needs root
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 
 stage=${1:-all}
 case $stage in
-all | --build | --tests | --packages | --unikraft) ;;
+all | --build | --tests | --rehearsal | --packages | --unikraft) ;;
 *)
 	sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
 	exit 2
@@ -42,6 +43,14 @@ needed() {
 		zstd                     zstd              the guest's kernel, unpacked
 		/etc/ssl/certs/ca-certificates.crt ca-certificates  Go's module proxy
 	TABLE
+	if [ "$stage" = --rehearsal ]; then
+		cat <<-'TABLE'
+			mmdebstrap           mmdebstrap        the machines' disk
+			mke2fs               e2fsprogs         the machines' disk
+			ssh                  openssh-client    reaching them
+			pgrep                procps            cutting a connection
+		TABLE
+	fi
 	if [ "$stage" = --tests ]; then
 		cat <<-'TABLE'
 			shellcheck           shellcheck        checking the scripts

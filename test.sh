@@ -3,6 +3,8 @@
 #
 #   ./test.sh        everything once, in under ten minutes on 2 CPUs
 #   ./test.sh fresh  the README's two commands in a bare Debian root (needs root)
+#   ./test.sh rehearsal  two emulated machines with a cable (needs root; under half an
+#                    hour); with --short only what .ci/run has of it
 #   ./test.sh soak   the long counts (about an hour); the log goes to docs/soak.log
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
@@ -75,6 +77,7 @@ checks() {
 	local check
 	for check in "go vet ./..." "go vet -tags real,soak ./..." "go run $staticcheck ./..." \
 		"go run $staticcheck -tags real,soak ./test/..." \
+		"go vet -tags rehearsal ./rehearsal/..." "go run $staticcheck -tags rehearsal ./rehearsal/..." \
 		"go vet -tags dpdk ./cmd/pktio ./internal/pktio" "go run $staticcheck -tags dpdk ./cmd/pktio ./internal/pktio" "go mod tidy -diff" "go mod verify"; do
 		# shellcheck disable=SC2086 # words are meant
 		quietly $check || { echo "failed: $check"; failed=$((failed + 1)); }
@@ -97,6 +100,14 @@ fresh)
 	shift
 	exec test/fresh.sh "$@"
 	;;
+rehearsal)
+	./prepare.sh --rehearsal
+	short=()
+	if [ "${2:-}" = --short ]; then short=(-short -run 'TestSweep$|TestOwnNICIsRefused$'); fi
+	say "two emulated machines"
+	go_test -tags rehearsal -timeout 40m "${short[@]}" ./rehearsal
+	finish
+	;;
 soak)
 	./prepare.sh --tests
 	keep_log=$(mktemp)
@@ -107,6 +118,10 @@ soak)
 		say "kill -9 at twenty random moments, each run resumed"
 		SWEEP_SOAK=20 go_test -tags real -timeout 60m -run 'TestKill9$' ./test
 		grep -h 'killed after\|resumed: ' "$keep_log" || true
+		say "two emulated machines: kill -9, a cut connection, a reset, ten times each"
+		./prepare.sh --rehearsal
+		SWEEP_SOAK=10 go_test -tags rehearsal -timeout 4h ./rehearsal
+		grep -h ': interrupted after' "$keep_log" || true
 		say "the same system under two names, ten times"
 		SWEEP_SOAK=10 go_test -tags real,soak -timeout 90m -run 'TestAA$' ./test
 		grep -h ' against \|A/A runs\|: took ' "$keep_log" || true

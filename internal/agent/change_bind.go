@@ -78,13 +78,16 @@ func (h host) override(pci string) (string, error) {
 
 // interfaces are those that the kernel made of a device.
 func (h host) interfaces(pci string) []string {
-	paths, err := filepath.Glob(h.path(pciDevices, pci, "net", "*"))
-	if err != nil {
-		return nil // the pattern is well formed
-	}
-	names := make([]string, len(paths))
-	for i, p := range paths {
-		names[i] = filepath.Base(p)
+	var names []string
+	// A virtio NIC's is of a device upon the device.
+	for _, dir := range [][]string{{"net", "*"}, {"*", "net", "*"}} {
+		paths, err := filepath.Glob(h.path(append([]string{pciDevices, pci}, dir...)...))
+		if err != nil {
+			return nil // the patterns are well formed
+		}
+		for _, p := range paths {
+			names = append(names, filepath.Base(p))
+		}
 	}
 	return names
 }

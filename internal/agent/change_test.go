@@ -397,9 +397,11 @@ func TestProtected(t *testing.T) {
 	}
 	k.file(pciDevices+pci+"/net/d1/ifindex", "")
 	k.file(pciDevices+"0000:3b:00.1/net/d2/ifindex", "")
+	k.file(pciDevices+"0000:00:02.0/virtio1/net/d0/ifindex", "")
 	const ssh = "198.18.1.9 50000 198.18.1.1 22"
 	for _, tt := range []struct{ device, want string }{
 		{"d0", "d0 carries the default route (via 198.18.0.254), d0 has the address 198.18.0.1/24 in use"},
+		{"0000:00:02.0", "d0 carries the default route (via 198.18.0.254), d0 has the address 198.18.0.1/24 in use"}, // a virtio NIC
 		{"d2", ""},
 		{"0000:3b:00.1", ""},
 		{"d1", "br0 carries this ssh connection (198.18.1.1/24)"}, // over the bridge

@@ -94,7 +94,7 @@ func fetchKernel(ctx context.Context, cfg BuildConfig, old Manifest) (kernel, er
 	k.modules = append(k.modules, order)
 
 	k.file = "vmlinux"
-	unpacked, packed, err := unpackKernel(ctx, k.image)
+	unpacked, packed, err := UnpackKernel(ctx, k.image)
 	if err != nil {
 		// It boots packed as well, only later.
 		cfg.logf("the kernel stays packed: %v", err)
@@ -275,10 +275,10 @@ const (
 	sector           = 512
 )
 
-// unpackKernel takes the ELF kernel, vmlinux, out of a bzImage. QEMU boots it
+// UnpackKernel takes the ELF kernel, vmlinux, out of a bzImage. QEMU boots it
 // by its PVH entry, and under TCG that saves the time the kernel would take to
 // unpack itself in emulated instructions.
-func unpackKernel(ctx context.Context, image []byte) (vmlinux []byte, packed string, err error) {
+func UnpackKernel(ctx context.Context, image []byte) (vmlinux []byte, packed string, err error) {
 	payload, err := findPayload(image)
 	if err != nil {
 		return nil, "", err

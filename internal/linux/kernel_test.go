@@ -80,7 +80,7 @@ func TestUnpackKernel(t *testing.T) {
 				}
 				_ = binary.Write(&payload, binary.LittleEndian, uint32(len(kernel)))
 			}
-			got, packed, err := unpackKernel(t.Context(), bzImage(payload.Bytes()))
+			got, packed, err := UnpackKernel(t.Context(), bzImage(payload.Bytes()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestUnpackKernelRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := unpackKernel(t.Context(), tt.image)
+			_, _, err := UnpackKernel(t.Context(), tt.image)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}

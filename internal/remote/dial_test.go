@@ -165,7 +165,7 @@ func TestDialFails(t *testing.T) {
 
 // A connection whose ssh ends says what ssh said.
 func TestLostSaysWhatSSHSaid(t *testing.T) {
-	_, o := farSide(t, `echo "a banner" >&2; (sleep 0.7; echo "Timeout, server far not responding." >&2; kill $$) <&- >&- & `, t.TempDir())
+	_, o := farSide(t, `echo "a banner" >&2; (sleep 1.5; echo "Timeout, server far not responding." >&2; kill $$) <&- >&- & `, t.TempDir())
 	h, err := Dial(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

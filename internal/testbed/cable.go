@@ -103,7 +103,7 @@ const netdevDeadline = 10 * time.Second
 // Tap implements [Tappable].
 func (c *Cable) Tap(ctx context.Context, a agent.Agent, _, mac string) (t vhost.Tap, down func(context.Context) error, err error) {
 	var ids []uint64
-	down = func(ctx context.Context) error {
+	undo := func(ctx context.Context) error {
 		var errs []error
 		for i := len(ids) - 1; i >= 0; i-- {
 			errs = append(errs, a.Revert(ctx, ids[i]))
@@ -112,7 +112,7 @@ func (c *Cable) Tap(ctx context.Context, a agent.Agent, _, mac string) (t vhost.
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, down(context.WithoutCancel(ctx)))
+			err = errors.Join(err, undo(context.WithoutCancel(ctx)))
 		}
 	}()
 	over, err := netdev(ctx, a, c.Sender.PCI)
@@ -138,13 +138,13 @@ func (c *Cable) Tap(ctx context.Context, a agent.Agent, _, mac string) (t vhost.
 	return vhost.Tap{
 		Device: "/dev/tap" + strings.TrimSpace(string(r[0].Data)), Name: cableTap, Over: over,
 		Table: "/proc/net/dev", Sys: "/sys/class/net",
-	}, down, nil
+	}, undo, nil
 }
 
 // netdev is the interface that the kernel's driver makes of a NIC.
 func netdev(ctx context.Context, a agent.Agent, pci string) (string, error) {
 	for end := time.Now().Add(netdevDeadline); ; {
-		got, err := a.List(ctx, "/sys/bus/pci/devices/"+pci+"/net/*")
+		got, err := a.List(ctx, pciDevices+pci+"/net/*", pciDevices+pci+"/*/net/*")
 		if err != nil {
 			return "", err
 		}
