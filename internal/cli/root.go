@@ -61,6 +61,7 @@ func newRootCommand(version string, args []string) *cobra.Command {
 		newParseCommand(),
 		newExplainCommand(),
 		newCleanCommand(),
+		newTestbedCommand(),
 		newAgentCommand(version),
 		newImageCommand(),
 	)

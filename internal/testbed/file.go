@@ -292,3 +292,46 @@ func badNIC(name string) string {
 	}
 	return ""
 }
+
+// Describe writes what a testbed asks for, in words.
+func (f File) Describe(w io.Writer) error {
+	var b strings.Builder
+	rate := "of no known rate: no point will be said to show the cable"
+	if f.LinkBps() > 0 {
+		rate = f.Link + fmt.Sprintf(": at most %.3f Mpps of 64 B", sizes.LineRate(64, f.LinkBps())/1e6)
+	}
+	fmt.Fprintf(&b, "cable     %s\n", rate)
+	for _, at := range []struct {
+		name string
+		m    Machine
+	}{{"sender", f.Sender}, {"receiver", f.Receiver}} {
+		m := at.m
+		how := "by ssh " + m.Host
+		if m.Local() {
+			how = "this machine"
+		}
+		if m.Sudo {
+			how += ", as root by sudo -n"
+		}
+		fmt.Fprintf(&b, "%-9s %s\n", at.name, how)
+		bound := "bound to " + m.DPDKDriver + " for DPDK, and given back to " + cmp.Or(m.KernelDriver, "the driver that it has now")
+		if m.DPDKDriver == m.KernelDriver {
+			bound = "left with " + m.KernelDriver + ", beside which DPDK works"
+		}
+		fmt.Fprintf(&b, "          NIC %s, %s\n", m.NIC, bound)
+		if m.NamedTwice() {
+			b.WriteString("          named twice: it is taken even where the machine itself uses it\n")
+		}
+		if m.NoIOMMU {
+			b.WriteString("          vfio without an IOMMU, for the time of the run\n")
+		}
+		if m.Hugepages.Count > 0 {
+			fmt.Fprintf(&b, "          %d hugepages of %s, reserved where fewer are free, and given back\n", m.Hugepages.Count, m.Hugepages.Size)
+		}
+		if m.Governor != "" {
+			fmt.Fprintf(&b, "          the pollers' CPUs with the governor %s, and given back\n", m.Governor)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
