@@ -20,6 +20,7 @@ require (
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0
+	golang.org/x/tools v0.53.0
 	gonum.org/v1/plot v0.17.0
 )
 

@@ -103,7 +103,7 @@ fresh)
 rehearsal)
 	./prepare.sh --rehearsal
 	short=()
-	if [ "${2:-}" = --short ]; then short=(-short -run 'TestSweep$|TestOwnNICIsRefused$'); fi
+	if [ "${2:-}" = --short ]; then short=(-short -run 'TestDoctor$|TestSweep$|TestOwnNICIsRefused$'); fi
 	say "two emulated machines"
 	go_test -tags rehearsal -timeout 40m "${short[@]}" ./rehearsal
 	finish

@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sweep/internal/doctor"
 	"sweep/internal/results"
 	"sweep/rehearsal/machine"
 )
@@ -187,6 +189,35 @@ func TestSweep(t *testing.T) {
 	if left := clean(t, dir); !strings.Contains(left, "Nothing to undo.") {
 		t.Errorf("a run that ended left something to undo:\n%s", left)
 	}
+	given(t, before)
+}
+
+// The doctor looks at both machines, finds no error, and leaves nothing.
+func TestDoctor(t *testing.T) {
+	before := both(t)
+	dir := filepath.Join(t.TempDir(), "sweep-state")
+	s := newSweep(t, dir, "doctor", "--testbed", state+"/testbed.yaml", "--format", "json")
+	var out bytes.Buffer
+	s.Stdout = &out
+	if err := s.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, s.out.String(), out.String())
+	}
+	var found []doctor.Finding
+	if err := json.Unmarshal(out.Bytes(), &found); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]bool{}
+	for _, f := range found {
+		t.Log(f.Machine, f)
+		said[f.Machine+" "+f.Check] = true
+	}
+	// What is so on these machines: an emulated CPU, nothing set aside.
+	for _, want := range []string{"sender rehearsal-a kvm-absent", "sender rehearsal-a isolcpus", "receiver rehearsal-b nohz_full"} {
+		if !said[want] {
+			t.Errorf("%s is not found", want)
+		}
+	}
+	clean(t, dir)
 	given(t, before)
 }
 

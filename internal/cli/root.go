@@ -62,6 +62,7 @@ func newRootCommand(version string, args []string) *cobra.Command {
 		newExplainCommand(),
 		newCleanCommand(),
 		newTestbedCommand(),
+		newDoctorCommand(),
 		newAgentCommand(version),
 		newImageCommand(),
 	)

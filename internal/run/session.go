@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -329,11 +330,16 @@ func (l *Lab) chooseAccel(ctx context.Context, o Options, f *results.Folder, ui 
 	if err != nil {
 		return qemu.Accel{}, err
 	}
-	return qemu.ChooseAccel(ctx, l.Sender, o.Catalog.Build, func() (qemu.Config, func([]byte) bool) {
+	return ChooseAccel(ctx, l.Sender, o.Catalog, ui, transcript)
+}
+
+// ChooseAccel finds out how virtual machines run on a machine, by booting one.
+func ChooseAccel(ctx context.Context, a agent.Agent, c systems.Catalog, ui UI, transcript io.Writer) (qemu.Accel, error) {
+	return qemu.ChooseAccel(ctx, a, c.Build, func() (qemu.Config, func([]byte) bool) {
 		ui.Say("trying whether KVM boots a guest (10 s at most; remembered until the machine is rebooted)")
-		vm, booted := o.Catalog.Probe()
+		vm, booted := c.Probe()
 		// Where it can't be brought there, its boot says so.
-		if there, err := bringVM(ctx, l.Sender, vm); err == nil {
+		if there, err := bringVM(ctx, a, vm); err == nil {
 			vm = there
 		}
 		return vm, booted

@@ -25,6 +25,9 @@ type Testbed struct {
 	File  testbed.File
 	Cable *testbed.Cable // the run's wire, whose ends Take finds
 	Taps  bool           // whether the kernel is to serve guests, too (vhost-net)
+
+	// TryKVM is the doctor's (see [doctor.Machine]); a run boots a guest anyway.
+	TryKVM func(ctx context.Context, a agent.Agent) (why string, err error)
 }
 
 // taken is what Take has of the machines so far.
@@ -59,21 +62,19 @@ func (t Testbed) Take(ctx context.Context, here agent.Agent, journal *agent.Jour
 			err = errors.Join(err, have.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	sender, receiver := end{name: "sender", Machine: t.File.Sender}, end{name: "receiver", Machine: t.File.Receiver}
-	if sender.agent, err = have.reach(ctx, here, t.File, sender, ui); err != nil {
+	sender, receiver, err := t.meet(ctx, have, here, ui)
+	if err != nil {
 		return nil, err
-	}
-	if sender.Host == receiver.Host {
-		receiver.agent = sender.agent
-	} else if receiver.agent, err = have.reach(ctx, here, t.File, receiver, ui); err != nil {
-		return nil, err
-	}
-	for _, e := range []*end{&sender, &receiver} {
-		if err := e.look(ctx); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", e.name, e.Host, err)
-		}
 	}
 	place, err := t.place(sender, receiver)
+	if err != nil {
+		return nil, err
+	}
+	found, err := t.examine(ctx, sender, receiver, place)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := fit(found)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +94,29 @@ func (t Testbed) Take(ctx context.Context, here agent.Agent, journal *agent.Jour
 	return &run.Taken{
 		Ends:      testbed.Ends{Sender: sender.agent, Receiver: receiver.agent},
 		Placement: place,
+		Warnings:  warnings,
 		Record:    &results.Testbed{LinkBps: t.File.LinkBps(), Sender: sender.record(), Receiver: receiver.record()},
 		Close:     have.close,
 	}, nil
+}
+
+// meet reaches both machines and looks at their NICs.
+func (t Testbed) meet(ctx context.Context, have *taken, here agent.Agent, ui run.UI) (sender, receiver end, err error) {
+	sender, receiver = end{name: "sender", Machine: t.File.Sender}, end{name: "receiver", Machine: t.File.Receiver}
+	if sender.agent, err = have.reach(ctx, here, t.File, sender, ui); err != nil {
+		return sender, receiver, err
+	}
+	if sender.Host == receiver.Host {
+		receiver.agent = sender.agent
+	} else if receiver.agent, err = have.reach(ctx, here, t.File, receiver, ui); err != nil {
+		return sender, receiver, err
+	}
+	for _, e := range []*end{&sender, &receiver} {
+		if err := e.look(ctx); err != nil {
+			return sender, receiver, fmt.Errorf("%s %s: %w", e.name, e.Host, err)
+		}
+	}
+	return sender, receiver, nil
 }
 
 // reach is the agent of a machine. That one is brought to a host is in this
